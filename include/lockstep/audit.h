@@ -1,0 +1,53 @@
+/* Lockstep: audits. A run is replayed on the auditor's platform under the trainer's rounding log, leaf by leaf. */
+#ifndef LOCKSTEP_AUDIT_H
+#define LOCKSTEP_AUDIT_H
+
+#include <lockstep/train.h>
+
+typedef enum ls_verdict {
+	LS_VERDICT_MATCH = 0,
+	LS_VERDICT_MISMATCH = 1,
+	LS_VERDICT_FORGED_LOG = 2,
+	LS_VERDICT_DAMAGED = 3,
+	LS_VERDICT_NOT_REPRODUCIBLE = 4, /* a plain run that ended differently: nobody can be blamed */
+	LS_VERDICT_WITHHELD = 5          /* promised by a head and not there */
+} ls_verdict;
+
+/* "match", "mismatch", "forged-rounding-log", "damaged", "not-reproducible", "withheld" */
+const char *ls_verdict_text(ls_verdict verdict);
+
+typedef struct ls_audit_options {
+	int version;
+	const char *dir;
+	uint64_t first, last; /* 0: the whole run; else steps first…last, widened to whole leaves */
+	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
+	bool (*stop)(void *context);
+	ls_step_fn on_step;
+	void *context;
+} ls_audit_options;
+#define LS_AUDIT_OPTIONS_VERSION 1
+#define LS_AUDIT_OPTIONS_INIT {.version = LS_AUDIT_OPTIONS_VERSION}
+
+typedef struct ls_audit_result {
+	ls_verdict verdict;
+	ls_hash root;          /* the trainer's */
+	ls_hash replayed_root; /* over the same leaves with the replayed ones in place; equal iff all agree */
+	uint64_t first_bad_step; /* 0 with a match */
+	uint64_t first, last;  /* steps replayed */
+	uint64_t corrections, entries, elements, exact;
+	char file[64];         /* DAMAGED, WITHHELD */
+	char text[512];        /* what was found and expected, in words; empty with a match */
+	bool stopped;          /* by `stop`: the verdict covers the steps replayed so far */
+	double seconds;
+} ls_audit_result;
+
+/* `plan` is made by the caller from the run's job and its own data; a difference between the plan's binding and the run's
+ * is a verdict, too. Per-op statistics through `on_op` may be NULL. */
+typedef void (*ls_op_stats_fn)(void *context, const char *op, const char *kind, const ls_op_stats *stats);
+ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *platform, const ls_audit_options *options,
+                   ls_audit_result *out, ls_op_stats_fn on_op, ls_error *err);
+
+/* Every byte of a run against its root: leaves, heads, rounding log, snapshots, metrics. Nothing is recomputed. */
+ls_status ls_verify_run(const char *dir, ls_damage *damage, ls_hash *root, ls_error *err);
+
+#endif

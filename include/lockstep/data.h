@@ -1,0 +1,50 @@
+/* Lockstep: data sets. A loader reads one file format into memory; what follows (order, augmentation, batches) is the
+ * business of ops and sees raw samples only. A format is one file src/data/NAME.c and one row in src/data/loader.c.
+ */
+#ifndef LOCKSTEP_DATA_H
+#define LOCKSTEP_DATA_H
+
+#include <lockstep/base.h>
+#include <lockstep/commit.h>
+
+#define LS_DATASET_BYTES_MAX (INT64_C(1) << 30) /* of samples, decompressed */
+#define LS_DATASET_CLASSES_MAX 256
+
+typedef struct ls_dataset ls_dataset;
+
+typedef struct ls_dataset_options {
+	uint32_t version;   /* 1 */
+	const char *format; /* "idx" */
+	const char *path;   /* folder; NULL is "" */
+	const char *split;  /* "train" or "test" */
+	int64_t limit;      /* the first n samples, n ≥ 1; 0 takes all */
+} ls_dataset_options;
+
+#define LS_DATASET_OPTIONS_INIT {1, "idx", NULL, "train", 0}
+
+/* Reads and checks one split. Fewer samples than `limit` is an error; with a limit the bytes past the last sample taken
+ * are not read, so nothing is said about them.
+ *
+ * Format "idx" (yann.lecun.com/exdb/mnist): train-images-idx3-ubyte and train-labels-idx1-ubyte, or t10k-… for "test",
+ * each plain or with ".gz" (one gzip member); a plain file wins. Where `path` is "fashion-mnist" or "" and the images
+ * are not there, the folder of Debian's package dataset-fashion-mnist is tried.
+ *
+ * LS_ERR_USAGE (options), LS_ERR_NOT_FOUND (a file), LS_ERR_INPUT (what a file says), LS_ERR_LIMIT (more than
+ * LS_DATASET_BYTES_MAX), LS_ERR_IO, LS_ERR_NOMEM. */
+ls_status ls_dataset_open(ls_dataset **out, const ls_dataset_options *options, ls_error *err);
+void ls_dataset_free(ls_dataset *ds);
+
+int64_t ls_dataset_count(const ls_dataset *ds); /* samples, ≥ 1 */
+void ls_dataset_shape(const ls_dataset *ds, int64_t shape[3]); /* channels, height, width of one sample */
+const char *ls_dataset_format(const ls_dataset *ds);
+/* Channels × height × width bytes in CHW order, borrowed until ls_dataset_free; 0 ≤ i < count. */
+const uint8_t *ls_dataset_sample(const ls_dataset *ds, int64_t i);
+int32_t ls_dataset_label(const ls_dataset *ds, int64_t i);
+/* The largest label taken, plus one: 1…256. */
+int32_t ls_dataset_classes(const ls_dataset *ds);
+
+/* The data root (commit.h, ls_data_root) of what was taken: format, count, shape, then the parts "images" and "labels"
+ * as decompressed bytes without file headers. Plain and compressed copies of the same data have one root. */
+ls_status ls_dataset_root(const ls_dataset *ds, ls_hash *out);
+
+#endif

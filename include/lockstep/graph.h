@@ -1,0 +1,112 @@
+/* Lockstep: autodiff, memory plan and executor: what turns a program into computed steps. `train`, `audit` and `eval` run the
+ * same executor; they differ in how it treats the rounding log (ls_rounding) and in who watches.
+ */
+#ifndef LOCKSTEP_GRAPH_H
+#define LOCKSTEP_GRAPH_H
+
+#include <lockstep/op.h>
+#include <lockstep/platform.h>
+
+/* Appends the backward ops of `loss` (one element, gradient 1). wanted[i] are values; grads[i] receives the value that is
+ * the gradient of wanted[i]. A value with several uses gets their gradients added in reverse order of use. Failures,
+ * among them a wanted value without a gradient, are sticky on the program. */
+void ls_autodiff(ls_program *program, int loss, const int *wanted, int count, int *grads);
+
+/* ---- rounding log of one step, in memory ---- */
+
+typedef struct ls_op_log {
+	ls_entry *entry; /* ascending by index within the op's output */
+	size_t count, capacity;
+} ls_op_log;
+
+/* One ls_op_log per op of the program; those of ops without products stay empty. */
+typedef struct ls_step_log {
+	ls_op_log *op;
+	int ops;
+} ls_step_log;
+
+ls_status ls_step_log_open(ls_step_log *log, int ops, ls_error *err);
+void ls_step_log_free(ls_step_log *log);
+void ls_step_log_clear(ls_step_log *log); /* keeps the memory */
+/* Appends an entry; the caller keeps the order. */
+ls_status ls_op_log_push(ls_op_log *log, ls_entry entry);
+
+/* ---- executor ---- */
+
+/* How the value of a product is settled (SPEC A). The places where modes `pinned` and `exact` get their own fast paths are
+ * product_op() in src/graph/exec.c and ls_round_* in src/graph/rounding.c. */
+typedef enum ls_rounding {
+	LS_ROUNDING_PLAIN = 0,  /* R(C): mode plain */
+	LS_ROUNDING_RECORD = 1, /* logged, trainer: writes entries */
+	LS_ROUNDING_FOLLOW = 2, /* logged, auditor: reads entries, judges the doubtful */
+	LS_ROUNDING_EXACT = 3   /* R(E) always */
+} ls_rounding;
+
+/* Called after each op, with its outputs in place. A watcher may read values, and, being a test's liar, change them. */
+typedef struct ls_exec ls_exec;
+typedef struct ls_watch {
+	void *context;
+	void (*after_op)(void *context, ls_exec *exec, uint64_t step, int op);
+} ls_watch;
+
+typedef struct ls_exec_options {
+	int version;
+	const ls_program *program; /* borrowed, as are all of these, for the executor's life */
+	ls_platform *platform;
+	ls_hasher *hasher; /* at least as many workers as the platform has threads */
+	const ls_samples *samples; /* NULL where no op loads */
+	ls_rounding rounding;
+	int64_t depth; /* d of every product; 0: ls_depth_default of each */
+	bool self_check; /* recompute a few random elements exactly in every step, and stop where |C − E| > B */
+	const int *keep; /* values that must still be readable after the step */
+	int keep_count;
+	const ls_watch *watch; /* may be NULL */
+} ls_exec_options;
+#define LS_EXEC_OPTIONS_VERSION 1
+#define LS_EXEC_OPTIONS_INIT {.version = LS_EXEC_OPTIONS_VERSION}
+
+ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *err);
+void ls_exec_free(ls_exec *exec);
+
+/* Per op, summed over the steps since ls_exec_open. */
+typedef struct ls_op_stats {
+	uint64_t elements;    /* outputs of products */
+	uint64_t ambiguous;   /* R(C−t) ≠ R(C+t) */
+	uint64_t entries;     /* written or read */
+	uint64_t corrections; /* entries that overrode this platform's own R(C) */
+	uint64_t exact;       /* elements recomputed exactly */
+	double seconds;
+} ls_op_stats;
+
+/* A forged entry. */
+typedef struct ls_forgery {
+	bool found;
+	int op;
+	int64_t element;
+	int entry_bit;
+	float admissible; /* R(E) */
+} ls_forgery;
+
+typedef struct ls_step_result {
+	ls_forgery forgery; /* FOLLOW only; the step stopped there and changed no state */
+	bool diverged;      /* the new state holds a non-finite value */
+	bool committed;
+	ls_hash state_root; /* where committed */
+} ls_step_result;
+
+/* Executes step `step` on the state in place. `log` is written (RECORD), read (FOLLOW) or may be NULL. `commit` false skips
+ * the state root. */
+ls_status ls_exec_step(ls_exec *exec, uint64_t step, ls_step_log *log, bool commit, ls_step_result *result, ls_error *err);
+
+/* The state root of the present state. */
+ls_status ls_exec_state_root(ls_exec *exec, ls_hash *out, ls_error *err);
+/* Words of state tensor i; may be written between steps. */
+void *ls_exec_state(ls_exec *exec, int state);
+/* Words of a value: of a kept one after the step, of any while a watcher runs after its op. */
+void *ls_exec_value(ls_exec *exec, int value);
+const ls_op_stats *ls_exec_stats(const ls_exec *exec, int op);
+const ls_program *ls_exec_program(const ls_exec *exec);
+/* Bytes of all values under the memory plan, and the bytes they would take without it. */
+void ls_exec_memory(const ls_exec *exec, int64_t *planned, int64_t *unplanned);
+
+#endif

@@ -1,0 +1,132 @@
+/* Lockstep: the job. What is to be trained, as a person writes it (job.yaml) and as a client signs it (bytes).
+ *
+ * job.yaml is YAML without the parts that let one text mean two things: no anchors, aliases, tags, duplicate keys or
+ * second document; at most 64 KiB of UTF-8, nested at most 8 deep. Every key is in one table (src/job/schema.c), from
+ * which parsing, defaults, overrides, the canonical YAML, the signed bytes and the template all follow. Complaints read
+ * "FILE:LINE:COLUMN: KEY: found X, expected Y" and have a hint.
+ *
+ * Names of models, data formats and optimizers are free words here: the modules that own those tables refuse what they
+ * do not know. Options of one model (`hidden`, `pool`) are passed on and judged there too.
+ */
+#ifndef LOCKSTEP_JOB_H
+#define LOCKSTEP_JOB_H
+
+#include <lockstep/base.h>
+
+#define LS_JOB_VERSION 1u            /* of the job format and of the specification a run follows */
+#define LS_JOB_BYTES_MAX 65536u      /* of job.yaml, and of the signed bytes */
+#define LS_JOB_DEPTH_MAX 8           /* nesting of job.yaml */
+#define LS_JOB_NAME_MAX 64           /* bytes of the job's name: letters, digits, '.', '_', '-' */
+#define LS_JOB_WORD_MAX 32           /* bytes of a model's, format's or optimizer's name */
+#define LS_JOB_DATA_PATH_MAX 1023
+#define LS_JOB_LIST_MAX 16
+#define LS_JOB_STEPS_MAX (UINT64_C(1) << 40)
+#define LS_JOB_SAMPLES_MAX (UINT64_C(1) << 40)
+
+/* The order of each list below is that of the table's choices. */
+typedef enum ls_job_mode {
+	LS_JOB_LOGGED = 0,
+	LS_JOB_PLAIN = 1,
+	LS_JOB_EXACT = 2, /* known, refused by this version, as is pinned */
+	LS_JOB_PINNED = 3
+} ls_job_mode;
+
+typedef enum ls_job_pool { LS_JOB_POOL_MAX = 0, LS_JOB_POOL_AVG = 1 } ls_job_pool;
+typedef enum ls_job_schedule { LS_JOB_CONSTANT = 0, LS_JOB_STEP = 1, LS_JOB_COSINE = 2 } ls_job_schedule;
+typedef enum ls_job_compute { LS_JOB_FP64 = 0, LS_JOB_FP32 = 1 } ls_job_compute;
+typedef enum ls_job_threshold { LS_JOB_CERTIFIED = 0, LS_JOB_FIXED = 1, LS_JOB_ADAPTIVE = 2 } ls_job_threshold;
+
+typedef struct ls_job_list {
+	uint64_t count; /* ≤ LS_JOB_LIST_MAX */
+	uint64_t item[LS_JOB_LIST_MAX];
+} ls_job_list;
+
+/* All fields, defaults filled in. A field that the chosen mode or schedule does not read holds its default. */
+typedef struct ls_job_spec {
+	uint64_t version;
+	char name[LS_JOB_NAME_MAX + 1];
+	struct {
+		char arch[LS_JOB_WORD_MAX + 1];
+		uint64_t classes;
+		ls_job_list hidden; /* widths of hidden layers; empty where not given */
+		uint32_t pool;      /* ls_job_pool */
+	} model;
+	struct {
+		char format[LS_JOB_WORD_MAX + 1];
+		char path[LS_JOB_DATA_PATH_MAX + 1]; /* empty where not given; never part of the signed bytes */
+		uint64_t limit;                      /* use the first so many samples; 0 all */
+		double mean, std;                    /* of bytes: a sample enters the program as (byte − mean)/std */
+		uint64_t augment;                    /* number of augmentations: 0 in this version */
+	} data;
+	struct {
+		uint64_t steps, epochs; /* one of them is 0: not given */
+		uint64_t batch;
+		uint64_t seed; /* < 2^32 */
+		uint64_t commit_every;
+	} train;
+	struct {
+		char name[LS_JOB_WORD_MAX + 1];
+		double lr, momentum, weight_decay;
+		bool nesterov;
+	} optimizer;
+	struct {
+		uint32_t name;   /* ls_job_schedule */
+		uint64_t warmup; /* steps */
+		double gamma;    /* schedule step only */
+		uint64_t every;  /* steps; schedule step only, else 0 */
+	} schedule;
+	struct {
+		uint32_t mode; /* ls_job_mode */
+		uint64_t grid, state_grid;
+		uint32_t compute;   /* ls_job_compute */
+		uint32_t threshold; /* ls_job_threshold */
+		uint32_t encoding;  /* ls_encoding of num.h */
+		uint64_t depth;     /* 0: ls_depth_default */
+	} arithmetic;
+} ls_job_spec;
+
+typedef struct ls_job ls_job;
+
+/* Reads job.yaml, then applies `sets` ("train.batch=64", the value in YAML) in order; the last one wins. Setting
+ * train.steps removes train.epochs and the other way round. LS_ERR_INPUT, LS_ERR_LIMIT, LS_ERR_UNSUPPORTED (a choice
+ * that is known but not in this version), or what reading a file gives. */
+ls_status ls_job_read(ls_job **out, const char *path, const char *const *sets, size_t set_count, ls_error *err);
+/* The same from memory; `label` stands for the file in complaints. `text` need not end with NUL. */
+ls_status ls_job_parse(ls_job **out, const char *label, const void *text, size_t len, const char *const *sets,
+                       size_t set_count, ls_error *err);
+void ls_job_free(ls_job *job);
+/* Borrowed; lives as long as the job. */
+const ls_job_spec *ls_job_spec_of(const ls_job *job);
+
+/* Appends the canonical YAML: every field that is read, in table order, defaults written out, no comments. Parsing it
+ * gives an equal job. The buffer's sticky status is returned. */
+ls_status ls_job_emit_yaml(const ls_job *job, ls_buf *out);
+/* Appends a commented job.yaml for `lockstep init` in which every field appears; it parses as it stands.
+ * LS_ERR_INPUT where `name` or `arch` is not acceptable. */
+ls_status ls_job_template(ls_buf *out, const char *name, const char *arch, ls_error *err);
+
+/* Steps of the run for a data set of `samples` (after data.limit): train.steps, or epochs · ⌊samples/batch⌋.
+ * LS_ERR_INPUT where there are fewer samples than one batch, more than the limit, or too many steps. */
+ls_status ls_job_steps(const ls_job *job, uint64_t samples, uint64_t *steps, ls_error *err);
+
+/* What ties the fields to one program, one data set and two parties. */
+typedef struct ls_job_binding {
+	uint8_t program[32]; /* digest of the training program */
+	uint8_t init[32];    /* digest of the program that makes the initial state */
+	uint8_t data[32];    /* data root */
+	uint64_t shape[3];   /* channels, height, width of a sample: with the fields, enough to build the programs */
+	uint64_t samples;
+	uint64_t steps;       /* as ls_job_steps says */
+	uint8_t trainer[32];  /* public keys; zero where none is named */
+	uint8_t referee[32];
+} ls_job_binding;
+
+/* Appends the bytes that the client signs and whose hash is the job id: "ls1/job", u32 version, each field but
+ * `lockstep` and `data.path` in table order as one type byte and its value, then the binding in the order above.
+ *   'u' u64   'r' FP64 bits as u64   'b' one byte 0 or 1   's' u32 length and bytes   'l' u32 count and that many u64
+ * Choices are written as their words. LS_ERR_INPUT where binding.steps is not what ls_job_steps gives. */
+ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf *out, ls_error *err);
+/* The inverse. Accepts only bytes that ls_job_encode would write. `data.path` comes back empty. */
+ls_status ls_job_decode(ls_job **out, ls_job_binding *binding, const void *data, size_t len, ls_error *err);
+
+#endif

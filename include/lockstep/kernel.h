@@ -1,0 +1,36 @@
+/* Lockstep: what a product is asked for and what it answers, whoever computes it. The kernels under src/kernel work
+ * from this; programs use it through platform.h.
+ */
+#ifndef LOCKSTEP_KERNEL_H
+#define LOCKSTEP_KERNEL_H
+
+#include <lockstep/op.h>
+
+/* An output element whose value R(C) is not settled by C alone, or that was asked for. */
+typedef struct ls_flag {
+	int64_t index; /* in the output tensor */
+	double c, t;   /* the platform's sum, and the bound t ≥ B of its error (not finite where c is not) */
+} ls_flag;
+
+/* Start from {0}; memory grows as needed and is kept from call to call. Release with ls_flag_list_free. */
+typedef struct ls_flag_list {
+	ls_flag *flag; /* ascending by index */
+	size_t count, capacity;
+} ls_flag_list;
+
+/* Frees the memory and leaves an empty list that may be used again. */
+void ls_flag_list_free(ls_flag_list *list);
+
+typedef struct ls_product_call {
+	const ls_product *product;
+	const float *a, *b, *bias; /* the operands' tensors; bias NULL where the product has none */
+	float *out;                /* receives R(C) of every element */
+	int bits;                  /* grid of the output */
+	int64_t depth;             /* d */
+	bool test;                 /* false in mode plain: no bound, no flag */
+	int64_t sample;            /* an element to flag whatever its value, or −1; not in mode plain */
+	ls_flag_list *flags;       /* out: elements with R(C−t) ≠ R(C+t), non-finite sums, and the sample; replaces what
+	                            * was there. May be NULL in mode plain. */
+} ls_product_call;
+
+#endif

@@ -1,0 +1,47 @@
+/* Lockstep: models. A model is one file src/model/NAME.c, which lists layers from the batch to the logits, and one row in
+ * src/model/table.c. From it follow three programs: `init` (step 0, makes the state), `step` (load, forward, backward,
+ * update, commit) and `eval` (load in order, forward).
+ */
+#ifndef LOCKSTEP_MODEL_H
+#define LOCKSTEP_MODEL_H
+
+#include <lockstep/optim.h>
+
+#define LS_MODEL_HIDDEN_MAX 16
+#define LS_MODEL_CHANNELS_MAX 3
+
+typedef struct ls_model_options {
+	int version;
+	const char *arch;
+	int64_t classes;
+	int64_t hidden[LS_MODEL_HIDDEN_MAX]; /* mlp */
+	int hidden_count;
+	bool average_pool; /* lenet5: average instead of max pooling */
+	int64_t channels, height, width; /* one sample */
+	double mean[LS_MODEL_CHANNELS_MAX], std[LS_MODEL_CHANNELS_MAX]; /* of bytes, per channel */
+	int64_t samples, batch;
+	uint32_t seed;
+	int bits, state_bits;
+	ls_optim_options optim;
+	int64_t eval_samples, eval_batch; /* 0: no eval program is built */
+} ls_model_options;
+#define LS_MODEL_OPTIONS_VERSION 1
+#define LS_MODEL_OPTIONS_INIT {.version = LS_MODEL_OPTIONS_VERSION, .optim = LS_OPTIM_OPTIONS_INIT}
+
+typedef struct ls_model ls_model;
+
+/* LS_ERR_NOT_FOUND names the models there are; LS_ERR_INPUT where an option or a shape does not fit. */
+ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_error *err);
+void ls_model_free(ls_model *model);
+
+/* Borrowed. The outputs of init's ops carry the names of step's state; eval's state is the parameters alone. */
+const ls_program *ls_model_init(const ls_model *model);
+const ls_program *ls_model_step(const ls_model *model);
+const ls_program *ls_model_eval(const ls_model *model); /* NULL where not asked for */
+
+/* Names of the values that others read. */
+#define LS_MODEL_LOSS "loss"
+#define LS_MODEL_LOGITS "logits"
+#define LS_MODEL_LABELS "x.labels"
+
+#endif

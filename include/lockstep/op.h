@@ -1,0 +1,185 @@
+/* Lockstep: the ops. One file per op under src/op/, one row in src/op/table.c.
+ *
+ * An op's file holds its shape rule, its gradient (which emits ops), the exact definition of one output element, and,
+ * for products, the description from which every platform and the judge work. Nothing here is fast; fast kernels
+ * (src/kernel) stand in for these definitions where they return the same bits.
+ */
+#ifndef LOCKSTEP_OP_H
+#define LOCKSTEP_OP_H
+
+#include <lockstep/num.h>
+#include <lockstep/program.h>
+
+/* The four classes of SPEC A, and the two ends of a program. */
+typedef enum ls_op_class {
+	LS_OP_PRODUCT = 1,
+	LS_OP_SUM = 2,
+	LS_OP_FUNCTION = 3,
+	LS_OP_ELEMENTWISE = 4,
+	LS_OP_LOAD = 5,
+	LS_OP_COMMIT = 6
+} ls_op_class;
+
+/* ---- products: C(i, j) = Σ_k A(i, k)·B(j, k) + bias, k ascending ---- */
+
+/* Which elements of a convolution's tensor (N, channels, height, width) meet which tap. Row r of the matrix is a
+ * position (n, oy, ox) of a grid of rows out_height × out_width per image; column k is a tap (c, ky, kx).
+ * y = (oy·step + offset + ky·tap)/divisor where that divides and 0 ≤ y < height, else the tap is no term; x likewise. */
+typedef struct ls_patches {
+	int64_t channels, height, width;
+	int64_t kernel_height, kernel_width;
+	int64_t out_height, out_width;
+	int64_t step, offset, tap, divisor;
+} ls_patches;
+
+typedef enum ls_operand_kind {
+	LS_OPERAND_STRIDED = 1,    /* index = row·row_stride + ⌊k/inner⌋·outer_stride + (k mod inner)·inner_stride */
+	LS_OPERAND_PATCHES = 2,    /* row = position, k = tap */
+	LS_OPERAND_PATCHES_T = 3   /* row = tap, k = position */
+} ls_operand_kind;
+
+typedef struct ls_operand {
+	ls_operand_kind kind;
+	int input; /* position among the op's inputs */
+	int64_t row_stride, inner, outer_stride, inner_stride; /* STRIDED */
+	ls_patches patches;                                    /* PATCHES, PATCHES_T */
+} ls_operand;
+
+typedef enum ls_bias { LS_BIAS_NONE = 0, LS_BIAS_ROW = 1, LS_BIAS_COLUMN = 2 } ls_bias;
+
+typedef struct ls_product {
+	int64_t rows, columns, terms; /* M, N, K without the bias */
+	ls_operand a, b;              /* a: rows × terms; b: columns × terms */
+	ls_bias bias;                 /* bias[i] or bias[j] is one more term, times 1 */
+	int bias_input;
+	/* where C(i, j) lies in the output: i·row_stride + ⌊j/inner⌋·outer_stride + (j mod inner)·inner_stride */
+	int64_t row_stride, inner, outer_stride, inner_stride;
+} ls_product;
+
+/* Flat index into the operand's tensor, or −1 where (row, k) is no term. 0 ≤ row, k within the product's sizes. */
+int64_t ls_operand_index(const ls_operand *operand, int64_t row, int64_t k);
+int64_t ls_product_out_index(const ls_product *product, int64_t i, int64_t j);
+/* Inverse of ls_product_out_index. */
+void ls_product_locate(const ls_product *product, int64_t out_index, int64_t *i, int64_t *j);
+/* K, plus one with a bias: what depth is computed from. */
+int64_t ls_product_all_terms(const ls_product *product);
+
+/* ---- one element ---- */
+
+/* Raw training samples, as the data root commits to them. */
+typedef struct ls_samples {
+	void *context;
+	const uint8_t *(*sample)(void *context, int64_t index); /* (C, H, W) bytes */
+	int32_t (*label)(void *context, int64_t index);
+} ls_samples;
+
+/* What an element is defined from: the record, the step, and single words of inputs (whole tensors for an executor,
+ * opened chunks for a judge). */
+typedef struct ls_reader {
+	const ls_program *program;
+	const ls_op *op;
+	uint64_t step; /* 1…N; 0 while initialising */
+	void *context;
+	uint32_t (*word)(void *context, int input, int64_t index); /* the 32-bit word of an input */
+	const ls_samples *samples;                                 /* `load` only */
+} ls_reader;
+
+static inline float ls_read_f32(const ls_reader *r, int input, int64_t index)
+{
+	return ls_f32_bits(r->word(r->context, input, index));
+}
+static inline int32_t ls_read_i32(const ls_reader *r, int input, int64_t index)
+{
+	return (int32_t)r->word(r->context, input, index);
+}
+const ls_value *ls_reader_input(const ls_reader *r, int input);
+const ls_value *ls_reader_output(const ls_reader *r, int output);
+
+/* E and S of one element of a product op. */
+void ls_product_sum(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, ls_sum *out);
+
+/* ---- the table ---- */
+
+struct ls_op_grad; /* autodiff's view, below */
+
+typedef struct ls_op_def {
+	const char *kind;
+	ls_op_class class;
+	/* Output o may take the memory of input shares[o] − 1 (0: none). Only where element i of every output reads nothing
+	 * of that input but element i. */
+	int shares[LS_OP_OUTPUTS];
+	const char *const *int_names; /* names of the attributes, NULL-terminated, for inspection */
+	const char *const *num_names;
+	const char *const *output_names; /* suffixes of the outputs' names, "" for the first */
+	/* Fills outputs[0…] (dtype, bits, shape; names are made by ls_op_append) and output_count from op's inputs and
+	 * attributes; calls ls_program_fail and returns false where they do not fit. */
+	bool (*infer)(ls_program *program, ls_op *op, ls_value *outputs);
+	/* Emits the ops that compute the gradients; NULL where nothing flows back. */
+	void (*gradient)(struct ls_op_grad *g);
+	/* The 32-bit word of one output element; NULL for products and commit. */
+	uint32_t (*element)(const ls_reader *r, int output, int64_t index);
+	/* Products only. Pure function of shapes and attributes. */
+	void (*product)(const ls_program *program, const ls_op *op, ls_product *out);
+} ls_op_def;
+
+/* The op's row, or NULL. */
+const ls_op_def *ls_op_find(const char *kind);
+const ls_op_def *const *ls_op_table(size_t *count);
+
+/* ---- building ---- */
+
+typedef struct ls_op_spec {
+	const char *kind, *name; /* name of output 0; others get a suffix of the table's */
+	int inputs[8], input_count;
+	const int *more_inputs; /* instead of `inputs` where there are more (commit) */
+	int64_t ints[LS_OP_INTS];
+	int int_count;
+	double nums[LS_OP_NUMS];
+	int num_count;
+} ls_op_spec;
+
+/* Infers, checks, appends. Returns the number of output 0, or −1 (sticky failure on the program). */
+int ls_op_append(ls_program *program, const ls_op_spec *spec);
+
+/* What a gradient rule sees: `out_grad[o]` is the gradient of output o (−1: none flows); it stores in `in_grad[i]` the
+ * value that is the gradient of input i (−1 where none). The driver adds where a value has several uses. */
+typedef struct ls_op_grad {
+	ls_program *program;
+	const ls_op *op; /* a copy, valid while ops are appended */
+	int out_grad[LS_OP_OUTPUTS];
+	bool wanted[8]; /* whether anything needs the gradient of input i */
+	int in_grad[8];
+} ls_op_grad;
+
+/* "d." and the name of input i, made unique: what a gradient rule calls the gradient of input i. */
+void ls_op_grad_name(const ls_op_grad *g, int input, char out[LS_NAME_MAX]);
+
+/* Learning-rate schedules: pinned FP64 expressions (SPEC A), stated in src/op/schedule.c. */
+typedef enum ls_schedule_kind { LS_SCHEDULE_CONSTANT = 0, LS_SCHEDULE_STEP = 1, LS_SCHEDULE_COSINE = 2 } ls_schedule_kind;
+typedef struct ls_schedule {
+	ls_schedule_kind kind;
+	double lr, gamma;       /* gamma: factor of `step` */
+	int64_t every;          /* steps between factors of `step` */
+	int64_t warmup, steps;  /* linear warm-up; T */
+} ls_schedule;
+/* Learning rate of step t = 1…T. */
+double ls_schedule_lr(const ls_schedule *schedule, uint64_t step);
+
+/* ---- whole tensors ---- */
+
+/* One op on whole tensors. in[i], out[o] point at the values' words. */
+typedef struct ls_op_call {
+	const ls_program *program;
+	const ls_op *op;
+	const ls_op_def *def;
+	uint64_t step;
+	const void *const *in;
+	void *const *out;
+	const ls_samples *samples;
+	ls_pool *pool;
+} ls_op_call;
+
+/* Computes every output element by `element`: the reference that kernels must equal. Not for products or commit. */
+void ls_op_reference(const ls_op_call *call);
+
+#endif

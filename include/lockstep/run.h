@@ -1,0 +1,127 @@
+/* Lockstep: the run directory.
+ *
+ *   job.yaml            the job as ordered, with overrides applied
+ *   job.bin             the bytes the client signs; their hash is the job id
+ *   nonce               64 hex digits; run id = H(job id, trainer key, nonce)
+ *   leaves              the run tree's leaves: u32 length and bytes, leaf 0 first
+ *   heads/N             the head over the first N leaves (C2SP body)
+ *   rounding-log/frames per leaf ≥ 1 a block: u64 leaf, u64 length, then per step, product op and frame u32 length and bytes
+ *   snapshots/STEP      the state after STEP (ten digits): see spec/run.md
+ *   metrics.jsonl       one JSON object per step
+ *
+ * Reading trusts nothing: what does not verify is reported as damage (a finding, not an error).
+ */
+#ifndef LOCKSTEP_RUN_H
+#define LOCKSTEP_RUN_H
+
+#include <lockstep/commit.h>
+#include <lockstep/graph.h>
+#include <lockstep/plan.h>
+
+typedef struct ls_run ls_run;
+
+/* What was found not to verify. */
+typedef struct ls_damage {
+	bool found;
+	char file[64];  /* relative to the run directory */
+	uint64_t step;  /* the first step concerned; 0 where none is */
+	char text[512]; /* found and expected */
+} ls_damage;
+
+/* Snapshot policy; step 0 and the end are always kept. */
+typedef enum ls_snapshot_kind { LS_SNAPSHOTS_LAST = 0, LS_SNAPSHOTS_EVERY = 1, LS_SNAPSHOTS_ALL = 2 } ls_snapshot_kind;
+typedef struct ls_snapshot_policy {
+	ls_snapshot_kind kind;
+	uint64_t n; /* LAST: how many are kept (one is taken at most every 10 seconds); EVERY: at multiples of n steps */
+} ls_snapshot_policy;
+#define LS_SNAPSHOT_POLICY_DEFAULT {LS_SNAPSHOTS_LAST, 2}
+/* "all", "every:N", "last:N"; false where the text is anything else. */
+bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text);
+
+/* ---- writing ---- */
+
+/* Makes the folder (its parent must exist) and leaf 0's surroundings. LS_ERR_EXISTS where `dir` is there and not empty.
+ * `nonce` makes the run id; NULL draws 32 random bytes. */
+ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err);
+/* The same for an auditor's replay of `source`, whose run id it keeps. */
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err);
+/* Opens an existing run to go on with it after its first `leaves` leaves; what lies beyond is dropped. */
+ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err);
+ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
+ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err);
+ls_status ls_run_append_metrics(ls_run *run, const char *line, ls_error *err); /* a JSON object without newline */
+/* Writes the state of `exec` as the snapshot after `step`. */
+ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
+ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err);
+/* Makes everything so far durable and writes heads/N. */
+ls_status ls_run_sync(ls_run *run, ls_error *err);
+
+/* ---- reading ---- */
+
+/* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together (then `*out` is NULL unless
+ * enough is left to inspect). LS_ERR_NOT_FOUND where `dir` is no run. */
+ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+void ls_run_free(ls_run *run);
+
+const char *ls_run_dir(const ls_run *run);
+const ls_hash *ls_run_job_id(const ls_run *run);
+const ls_hash *ls_run_id_of(const ls_run *run);
+const ls_job *ls_run_job(const ls_run *run); /* opened runs: from job.yaml */
+const ls_job_binding *ls_run_binding(const ls_run *run);
+uint64_t ls_run_leaves(const ls_run *run);
+/* Borrowed. i < ls_run_leaves. */
+const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
+/* Head over the first `size` leaves. */
+ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
+bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */
+uint64_t ls_run_log_bytes(const ls_run *run); /* of rounding-log/frames */
+/* Checks that the job of this run is the plan's, field by field; a difference is named as damage of job.bin. */
+void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage);
+/* The leaf that covers `step` ≥ 1: ⌈step/k⌉. */
+uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step);
+/* First and last step of leaf ≥ 1. */
+void ls_run_leaf_steps(const ls_run *run, uint64_t leaf, uint64_t *first, uint64_t *last);
+
+/* Steps of the snapshots there are, ascending; the caller frees `*steps` with ls_free. */
+ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, ls_error *err);
+/* Reads the snapshot after `step` into the executor's state and checks it against the leaf's state root. */
+ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, ls_damage *damage, ls_error *err);
+/* The block of leaf ≥ 1, checked against the leaf's log root for that program: `*block` is freed by ls_free. */
+ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, uint8_t **block,
+                          size_t *len, ls_damage *damage, ls_error *err);
+/* What the rounding log holds, counted from its bytes. */
+typedef struct ls_log_statistics {
+	uint64_t bytes;    /* with frames' lengths and block headers; 0 in modes without a log */
+	uint64_t entries;
+	uint64_t elements; /* covered: what a dense log would store */
+} ls_log_statistics;
+ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls_log_statistics *out, ls_error *err);
+
+/* Checks metrics.jsonl line by line against the metrics digests of the leaves. */
+ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err);
+/* Checks heads/ against the leaves. */
+ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err);
+
+/* ---- blocks of the rounding log ---- */
+
+/* Appends one step's frames to `block` and their leaves to `tree`. */
+ls_status ls_log_write_step(ls_buf *block, ls_tree *tree, const ls_program *program, uint64_t step, const ls_step_log *log,
+                            ls_encoding encoding);
+/* Decodes the next step's frames from `block` into `log` (cleared first) and pushes their leaves. False where the bytes
+ * are not what ls_log_write_step writes. */
+bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
+                      ls_encoding encoding);
+
+/* ---- metrics ---- */
+
+typedef struct ls_metrics {
+	uint64_t step;
+	float loss;
+	double lr;
+	double seconds; /* not part of the digest */
+} ls_metrics;
+/* What the metrics digest of a leaf hashes: per step u64 step, u32 loss bits, u64 lr bits. */
+void ls_metrics_encode(ls_buf *out, const ls_metrics *m);
+void ls_metrics_line(ls_buf *out, const ls_metrics *m); /* JSON, NUL-terminated text */
+
+#endif

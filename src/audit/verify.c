@@ -1,0 +1,77 @@
+#include <lockstep/audit.h>
+
+/* Opens an executor whose state buffers the snapshots are read into; nothing is executed. */
+typedef struct checker {
+	ls_job_plan *plan;
+	ls_platform *platform;
+	ls_replay *replay;
+} checker;
+
+static void close_checker(checker *c)
+{
+	ls_replay_free(c->replay);
+	ls_platform_free(c->platform);
+	ls_plan_free(c->plan);
+}
+
+static ls_status open_checker(checker *c, const ls_run *run, ls_error *err)
+{
+	ls_status status;
+	ls_platform_options platform = LS_PLATFORM_OPTIONS_INIT;
+	ls_replay_options replay = LS_REPLAY_OPTIONS_INIT;
+	LS_TRY(ls_plan_open_offline(&c->plan, ls_run_job(run), ls_run_binding(run), err));
+	LS_TRY(ls_platform_open(&c->platform, "native", &platform, err));
+	replay.plan = c->plan;
+	replay.platform = c->platform;
+	LS_TRY(ls_replay_open(&c->replay, &replay, err));
+done:
+	return status;
+}
+
+static ls_status check_snapshots(const ls_run *run, ls_exec *exec, ls_damage *damage, ls_error *err)
+{
+	uint64_t *steps = NULL;
+	size_t count = 0;
+	ls_status status = ls_run_snapshots(run, &steps, &count, err);
+	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++)
+		status = ls_run_read_snapshot(run, steps[i], exec, damage, err);
+	ls_free(steps);
+	return status;
+}
+
+static ls_status check_log(const ls_run *run, const ls_job_plan *plan, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const ls_program *program = ls_model_step(ls_plan_model(plan));
+	ls_encoding encoding = (ls_encoding)ls_plan_spec(plan)->arithmetic.encoding;
+	for (uint64_t leaf = 1; leaf < ls_run_leaves(run) && status == LS_OK && !damage->found; leaf++) {
+		uint8_t *block;
+		size_t len;
+		status = ls_run_read_log(run, leaf, program, encoding, &block, &len, damage, err);
+		ls_free(block);
+	}
+	return status;
+}
+
+ls_status ls_verify_run(const char *dir, ls_damage *damage, ls_hash *root, ls_error *err)
+{
+	ls_status status;
+	ls_run *run = NULL;
+	checker c = {0};
+	*root = (ls_hash){{0}};
+	LS_TRY(ls_run_open(&run, dir, damage, err));
+	if (damage->found)
+		goto done;
+	LS_TRY(ls_run_root(run, ls_run_leaves(run), root, err));
+	LS_TRY(ls_run_check_heads(run, damage, err));
+	LS_TRY(ls_run_check_metrics(run, damage, err));
+	if (damage->found)
+		goto done;
+	LS_TRY(open_checker(&c, run, err));
+	LS_TRY(check_log(run, c.plan, damage, err));
+	LS_TRY(check_snapshots(run, ls_replay_exec(c.replay), damage, err));
+done:
+	close_checker(&c);
+	ls_run_free(run);
+	return status;
+}

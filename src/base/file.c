@@ -1,0 +1,146 @@
+#include <lockstep/base.h>
+
+#include "base/system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static ls_status read_all(int fd, uint8_t *data, size_t len, const char *path, ls_error *err)
+{
+	size_t got = 0;
+	while (got < len) {
+		ssize_t n = read(fd, data + got, len - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ls_base__system_error(err, "read", path);
+		if (n == 0)
+			return ls_error_set(err, LS_ERR_INPUT, "%s: file became shorter while it was read", path);
+		got += (size_t)n;
+	}
+	return LS_OK;
+}
+
+ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max, ls_error *err)
+{
+	ls_status status = LS_OK;
+	struct stat st;
+	uint8_t *data = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	*out = NULL;
+	*len = 0;
+	if (fd < 0)
+		return ls_base__system_error(err, "open", path);
+	if (fstat(fd, &st)) {
+		status = ls_base__system_error(err, "examine", path);
+		goto done;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s: is not a regular file", path);
+		goto done;
+	}
+	if ((uint64_t)st.st_size > max) {
+		status = ls_error_set(err, LS_ERR_LIMIT, "%s: found %lld bytes, expected at most %zu", path, (long long)st.st_size, max);
+		goto done;
+	}
+	data = ls_alloc((size_t)st.st_size + 1, 1);
+	if (!data) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "%s: no memory for %lld bytes", path, (long long)st.st_size);
+		goto done;
+	}
+	LS_TRY(read_all(fd, data, (size_t)st.st_size, path, err));
+	*out = data;
+	*len = (size_t)st.st_size;
+	data = NULL;
+done:
+	ls_free(data);
+	close(fd);
+	return status;
+}
+
+/* A rename is durable once its folder is on disk. */
+static ls_status sync_folder_of(const char *path, ls_error *err)
+{
+	char dir[LS_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 1;
+	ls_status status = LS_OK;
+	int fd;
+	if (len >= sizeof dir)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+	memcpy(dir, slash ? path : ".", len);
+	dir[len] = 0;
+	if (slash == path)
+		strncpy(dir, "/", sizeof dir);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return ls_base__system_error(err, "open", dir);
+	if (fsync(fd) && errno != EINVAL) // some file systems cannot sync a folder
+		status = ls_base__system_error(err, "sync", dir);
+	close(fd);
+	return status;
+}
+
+ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = LS_OK;
+	char temporary[LS_PATH_MAX];
+	int fd;
+	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return ls_base__system_error(err, "create", temporary);
+	LS_TRY(ls_base__write_all(fd, data, len, path, err));
+	if (fsync(fd)) {
+		status = ls_base__system_error(err, "sync", path);
+		goto done;
+	}
+	if (rename(temporary, path)) {
+		status = ls_base__system_error(err, "rename to", path);
+		goto done;
+	}
+	LS_TRY(sync_folder_of(path, err));
+done:
+	close(fd);
+	if (status != LS_OK)
+		unlink(temporary);
+	return status;
+}
+
+bool ls_file_exists(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0;
+}
+
+ls_status ls_dir_make(const char *path, ls_error *err)
+{
+	struct stat st;
+	if (mkdir(path, 0755) == 0)
+		return LS_OK;
+	if (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return LS_OK;
+	return ls_base__system_error(err, "make folder", path);
+}
+
+ls_status ls_path_join(char *out, size_t out_size, const char *dir, const char *name, ls_error *err)
+{
+	size_t len = strlen(dir);
+	const char *sep = len && dir[len - 1] == '/' ? "" : "/";
+	if (snprintf(out, out_size, "%s%s%s", dir, sep, name) >= (int)out_size)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s/%s: path is too long", dir, name);
+	return LS_OK;
+}
+
+double ls_clock_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

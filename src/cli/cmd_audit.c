@@ -1,0 +1,225 @@
+#include "cli/cli.h"
+
+static const ls_cli_option options[] = {
+	{.name = "steps", .argument = "A:B", .help = "replay steps A to B only, widened to whole leaves", .fallback_text = "all"},
+	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	{.name = "sample", .argument = "N", .help = "use --steps A:B", .later = true},
+	{.name = "parallel", .argument = "N", .help = "use --threads N", .later = true},
+	{.name = NULL},
+};
+
+static ls_status read_steps(ls_audit_options *out, const ls_cli_args *args, ls_error *err)
+{
+	const char *text = ls_cli__value(args, "steps"), *colon = text ? strchr(text, ':') : NULL;
+	if (!text)
+		return LS_OK;
+	if (!colon || !ls_cli__parse_number(text, (size_t)(colon - text), LS_JOB_STEPS_MAX, &out->first) ||
+	    !ls_cli__parse_number(colon + 1, strlen(colon + 1), LS_JOB_STEPS_MAX, &out->last) || out->first < 1 ||
+	    out->first > out->last)
+		return ls_cli__usage(err, "--steps", text[0] ? text : "nothing", "A:B with 1 ≤ A ≤ B", "for example --steps 1:100; both ends are included");
+	return LS_OK;
+}
+
+/* The run must reach as far as the question. */
+static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args, const ls_run *run, ls_error *err)
+{
+	const ls_leaf *last = ls_run_leaf(run, ls_run_leaves(run) - 1);
+	char expected[96];
+	if (o->last <= last->step)
+		return LS_OK;
+	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last->step);
+	memcpy(expected, err->text, sizeof expected - 1);
+	expected[sizeof expected - 1] = 0;
+	return ls_cli__usage(err, "--steps", ls_cli__value(args, "steps"), expected, NULL);
+}
+
+/* What the audit says, gathered while it runs. */
+struct report {
+	ls_audit_result result;
+	bool opened; /* false: damage kept the run from being read, so there are no roots */
+	const char *platform;
+	json_t *ops;
+};
+
+static void add_op(void *context, const char *op, const char *kind, const ls_op_stats *stats)
+{
+	struct report *r = context;
+	json_t *row;
+	if (!stats->elements)
+		return;
+	row = json_object();
+	ls_cli__put_text(row, "op", op);
+	ls_cli__put_text(row, "kind", kind);
+	ls_cli__put_uint(row, "elements", stats->elements);
+	ls_cli__put_uint(row, "ambiguous", stats->ambiguous);
+	ls_cli__put_uint(row, "entries", stats->entries);
+	ls_cli__put_uint(row, "corrections", stats->corrections);
+	ls_cli__put_uint(row, "exact", stats->exact);
+	json_array_append_new(r->ops, row);
+}
+
+static void take_damage(struct report *r, const ls_damage *damage)
+{
+	r->result.verdict = LS_VERDICT_DAMAGED;
+	r->result.first_bad_step = damage->step;
+	memcpy(r->result.file, damage->file, sizeof r->result.file);
+	memcpy(r->result.text, damage->text, sizeof r->result.text);
+}
+
+static void print_json(struct report *r)
+{
+	const ls_audit_result *a = &r->result;
+	json_t *object = json_object();
+	ls_cli__put_text(object, "verdict", ls_verdict_text(a->verdict));
+	ls_cli__put_hash(object, "root", r->opened ? &a->root : NULL);
+	ls_cli__put_hash(object, "replayed_root", r->opened ? &a->replayed_root : NULL);
+	ls_cli__put_uint(object, "first_bad_step", a->first_bad_step);
+	ls_cli__put_uint(object, "step", a->first_bad_step);
+	ls_cli__put_text(object, "file", a->file[0] ? a->file : NULL);
+	ls_cli__put_text(object, "text", a->text);
+	ls_cli__put_uint(object, "corrections", a->corrections);
+	ls_cli__put_uint(object, "entries", a->entries);
+	ls_cli__put_uint(object, "elements", a->elements);
+	ls_cli__put_uint(object, "exact", a->exact);
+	ls_cli__put_uint(object, "first", a->first);
+	ls_cli__put_uint(object, "last", a->last);
+	ls_cli__put_text(object, "platform", r->platform);
+	ls_cli__put_real(object, "seconds", a->seconds);
+	ls_cli__put_bool(object, "stopped", a->stopped);
+	json_object_set(object, "ops", r->ops);
+	ls_cli__emit(object);
+}
+
+static const char *words_of(ls_verdict verdict)
+{
+	switch (verdict) {
+	case LS_VERDICT_MATCH: return "the replay gives the trainer's bits";
+	case LS_VERDICT_MISMATCH: return "the replay gives other bits than the trainer committed to";
+	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
+	case LS_VERDICT_DAMAGED: return "the run is not what its own root says";
+	case LS_VERDICT_NOT_REPRODUCIBLE: return "a plain run came out differently, and nobody can be blamed";
+	case LS_VERDICT_WITHHELD: return "something a head promises is not there";
+	}
+	return "";
+}
+
+static const char *next_of(ls_verdict verdict)
+{
+	switch (verdict) {
+	case LS_VERDICT_MATCH: return "nothing; keep the root, it is what was verified";
+	case LS_VERDICT_MISMATCH: return "audit again on another platform; if it stays, reject the run and keep both folders (--keep)";
+	case LS_VERDICT_FORGED_LOG: return "reject the run and keep its folder as evidence";
+	case LS_VERDICT_DAMAGED: return "fetch the run again; if it stays so, the trainer's copy is bad: lockstep verify names each file";
+	case LS_VERDICT_NOT_REPRODUCIBLE: return "order the job with arithmetic.mode logged, which can be audited";
+	case LS_VERDICT_WITHHELD: return "ask the trainer for what is missing";
+	}
+	return "";
+}
+
+static void print_roots(const ls_cli *cli, const struct report *r)
+{
+	char root[LS_HASH_HEX_SIZE], replayed[LS_HASH_HEX_SIZE];
+	ls_hash_hex(root, &r->result.root);
+	ls_hash_hex(replayed, &r->result.replayed_root);
+	ls_cli__say(cli, "  trainer's root  %s\n  replayed root   %s\n", root, replayed);
+}
+
+static void print_counts(const ls_cli *cli, const struct report *r)
+{
+	const ls_audit_result *a = &r->result;
+	char seconds[LS_CLI__AMOUNT_SIZE];
+	ls_cli__say(cli, "  replayed        steps %llu to %llu on %s in %s\n", (unsigned long long)a->first,
+	            (unsigned long long)a->last, r->platform, ls_cli__seconds_text(seconds, a->seconds));
+	ls_cli__say(cli, "  rounding log    %llu entries for %llu elements, %llu corrections, %llu computed exactly\n",
+	            (unsigned long long)a->entries, (unsigned long long)a->elements, (unsigned long long)a->corrections,
+	            (unsigned long long)a->exact);
+}
+
+static void print_text(const ls_cli *cli, const struct report *r)
+{
+	const ls_audit_result *a = &r->result;
+	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(a->verdict));
+	if (a->verdict != LS_VERDICT_MATCH && a->first_bad_step)
+		ls_cli__say(cli, "  first bad step  %llu\n", (unsigned long long)a->first_bad_step);
+	if (a->file[0])
+		ls_cli__say(cli, "  file            %s\n", a->file);
+	if (a->text[0])
+		ls_cli__say(cli, "  found           %s\n", a->text);
+	if (r->opened)
+		print_roots(cli, r);
+	if (r->platform)
+		print_counts(cli, r);
+	if (a->stopped)
+		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
+		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
+	else
+		ls_cli__say(cli, "next: %s\n", next_of(a->verdict));
+}
+
+static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
+                        ls_error *err)
+{
+	ls_cli_progress progress;
+	ls_status status;
+	LS_TRY(check_steps(o, args, s->run, err));
+	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
+	LS_TRY(ls_cli__open_platform(s, args, err));
+	ls_cli__progress_start(&progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
+	o->on_step = ls_cli__progress_step;
+	o->stop = ls_cli__progress_stop;
+	o->context = &progress;
+	r->opened = true;
+	r->platform = ls_platform_describe(s->platform);
+	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, r, err);
+	ls_cli__progress_end(&progress);
+done:
+	return status;
+}
+
+/* A match over part of what was asked for is no match: a script must not take it for one. */
+static int code_of(const ls_audit_result *a)
+{
+	if (a->verdict != LS_VERDICT_MATCH)
+		return LS_CLI__OTHER_VERDICT;
+	return a->stopped ? LS_CLI__UNFINISHED : LS_CLI__DONE;
+}
+
+static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_audit_options o = LS_AUDIT_OPTIONS_INIT;
+	ls_cli_session s = {0};
+	struct report r = {.ops = json_array()};
+	ls_damage damage;
+	ls_status status;
+	o.dir = args->operand[0];
+	o.keep = ls_cli__value(args, "keep");
+	LS_TRY(read_steps(&o, args, err));
+	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+	if (damage.found)
+		take_damage(&r, &damage);
+	else
+		LS_TRY(replay(cli, args, &s, &o, &r, err));
+	*code = code_of(&r.result);
+	if (cli->json)
+		print_json(&r);
+	else
+		print_text(cli, &r);
+done:
+	json_decref(r.ops);
+	ls_cli__close(&s);
+	return status;
+}
+
+const ls_cli_command ls_cli__audit = {
+	.name = "audit",
+	.operands = "RUN",
+	.operands_min = 1,
+	.operands_max = 1,
+	.summary = "replay a run here and compare it, bit by bit",
+	.details = "Exits with 0 where everything replayed matches, with 1 at any other verdict.",
+	.options = options,
+	.run = run,
+};

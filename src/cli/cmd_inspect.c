@@ -1,0 +1,239 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+#define METRICS_MAX (UINT64_C(1) << 32)
+
+static const ls_cli_option options[] = {
+	LS_CLI__OPTION_DATA,
+	{.name = NULL},
+};
+
+struct facts {
+	ls_hash root;
+	const ls_leaf *last;
+	bool counted; /* whether the rounding log could be read, for which the program and so the data is needed */
+	uint64_t entries, elements;
+	double seconds;
+	char platform[128]; /* "" where the run does not say */
+	uint64_t *snapshots;
+	size_t snapshot_count;
+	ls_error why; /* not counted: why */
+};
+
+/* ---- metrics.jsonl ---- */
+
+static void add_line(struct facts *f, const char *line, size_t len)
+{
+	json_t *object = json_loadb(line, len, 0, NULL);
+	const json_t *seconds = json_object_get(object, "seconds");
+	const char *platform = json_string_value(json_object_get(object, "platform"));
+	if (json_is_number(seconds))
+		f->seconds += json_number_value(seconds);
+	if (platform)
+		snprintf(f->platform, sizeof f->platform, "%s", platform);
+	json_decref(object);
+}
+
+static ls_status read_metrics(struct facts *f, const ls_run *run, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	uint8_t *text = NULL;
+	size_t len = 0;
+	ls_status status;
+	LS_TRY(ls_path_join(path, sizeof path, ls_run_dir(run), "metrics.jsonl", err));
+	LS_TRY(ls_file_read(&text, &len, path, METRICS_MAX, err));
+	for (size_t at = 0; at < len;) {
+		const uint8_t *end = memchr(text + at, '\n', len - at);
+		size_t line = end ? (size_t)(end - text) - at : len - at;
+		add_line(f, (const char *)text + at, line);
+		at += line + 1;
+	}
+done:
+	ls_free(text);
+	return status;
+}
+
+/* ---- rounding log ---- */
+
+static void count_step(struct facts *f, const ls_program *program, const ls_step_log *log)
+{
+	for (int op = 0; op < ls_program_ops(program); op++) {
+		const ls_op *record = ls_program_op(program, op);
+		if (ls_op_find(record->kind)->class != LS_OP_PRODUCT)
+			continue;
+		f->entries += log->op[op].count;
+		f->elements += (uint64_t)ls_shape_count(&ls_program_value(program, record->outputs[0])->shape);
+	}
+}
+
+static ls_status count_leaf(struct facts *f, const ls_run *run, uint64_t leaf, const ls_program *program, ls_step_log *log,
+                            ls_hasher *hasher, ls_damage *damage, ls_error *err)
+{
+	ls_encoding encoding = (ls_encoding)ls_job_spec_of(ls_run_job(run))->arithmetic.encoding;
+	uint8_t *block = NULL;
+	size_t len = 0;
+	uint64_t first, last;
+	ls_cursor cursor;
+	ls_tree tree;
+	ls_status status;
+	LS_TRY(ls_run_read_log(run, leaf, program, encoding, &block, &len, damage, err));
+	ls_run_leaf_steps(run, leaf, &first, &last);
+	cursor = ls_cursor_over(block, len);
+	ls_tree_init(&tree, hasher, 0);
+	for (uint64_t step = first; step <= last && !damage->found; step++)
+		if (ls_log_read_step(&cursor, &tree, program, step, log, encoding))
+			count_step(f, program, log);
+done:
+	ls_free(block);
+	return status;
+}
+
+static ls_status count_log(struct facts *f, const ls_run *run, const ls_program *program, ls_damage *damage, ls_error *err)
+{
+	bool logged = ls_job_spec_of(ls_run_job(run))->arithmetic.mode == LS_JOB_LOGGED;
+	ls_step_log log = {0};
+	ls_hasher *hasher = NULL;
+	ls_status status;
+	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
+	LS_TRY(ls_hasher_open(&hasher, 1, err));
+	for (uint64_t leaf = 1; logged && leaf < ls_run_leaves(run) && !damage->found; leaf++)
+		LS_TRY(count_leaf(f, run, leaf, program, &log, hasher, damage, err));
+	f->counted = !damage->found;
+done:
+	ls_hasher_free(hasher);
+	ls_step_log_free(&log);
+	return status;
+}
+
+static ls_status gather(struct facts *f, ls_cli_session *s, const ls_cli_args *args, ls_damage *damage, ls_error *err)
+{
+	uint64_t leaves = ls_run_leaves(s->run);
+	ls_status status;
+	f->last = ls_run_leaf(s->run, leaves - 1);
+	LS_TRY(ls_run_root(s->run, leaves, &f->root, err));
+	LS_TRY(ls_run_snapshots(s->run, &f->snapshots, &f->snapshot_count, err));
+	LS_TRY(read_metrics(f, s->run, err));
+	if (ls_cli__open_plan(s, args, ls_run_job(s->run), false, &f->why) != LS_OK)
+		goto done; // what follows needs the data, the rest does not
+	ls_run_compare_plan(s->run, s->plan, damage);
+	if (!damage->found)
+		LS_TRY(count_log(f, s->run, ls_model_step(ls_plan_model(s->plan)), damage, err));
+done:
+	return status;
+}
+
+/* ---- output ---- */
+
+static json_t *snapshots_json(const struct facts *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->snapshot_count; i++)
+		json_array_append_new(list, json_integer((json_int_t)f->snapshots[i]));
+	return list;
+}
+
+static void print_json(const struct facts *f, const ls_run *run)
+{
+	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
+	json_t *object = json_object();
+	ls_cli__put_hash(object, "root", &f->root);
+	ls_cli__put_uint(object, "steps", f->last->step);
+	ls_cli__put_hash(object, "job", ls_run_job_id(run));
+	ls_cli__put_text(object, "name", spec->name);
+	ls_cli__put_text(object, "arch", spec->model.arch);
+	ls_cli__put_text(object, "mode", ls_cli__mode_text(spec));
+	ls_cli__put_text(object, "platform", f->platform[0] ? f->platform : NULL);
+	ls_cli__put_hash(object, "state_root", &f->last->state);
+	ls_cli__put_hash(object, "run", ls_run_id_of(run));
+	ls_cli__put_uint(object, "log_bytes", ls_run_log_bytes(run));
+	json_object_set_new(object, "log_entries", f->counted ? json_integer((json_int_t)f->entries) : json_null());
+	json_object_set_new(object, "elements", f->counted ? json_integer((json_int_t)f->elements) : json_null());
+	ls_cli__put_real(object, "seconds", f->seconds);
+	ls_cli__put_uint(object, "steps_ordered", ls_run_binding(run)->steps);
+	ls_cli__put_uint(object, "leaves", ls_run_leaves(run));
+	ls_cli__put_bool(object, "complete", ls_run_complete(run));
+	json_object_set_new(object, "snapshots", snapshots_json(f));
+	ls_cli__put_text(object, "note", f->counted ? NULL : f->why.text);
+	ls_cli__emit(object);
+}
+
+static void print_log(const ls_cli *cli, const struct facts *f, const ls_run *run)
+{
+	char bytes[LS_CLI__AMOUNT_SIZE];
+	double log_bytes = (double)ls_run_log_bytes(run);
+	ls_cli__say(cli, "rounding log  %s", ls_cli__bytes_text(bytes, log_bytes));
+	if (!f->counted)
+		ls_cli__say(cli, "; its entries could not be counted: %s\n", f->why.text);
+	else if (f->elements)
+		ls_cli__say(cli, ", %llu entries for %llu elements, %.4f bit each\n", (unsigned long long)f->entries,
+		            (unsigned long long)f->elements, 8 * log_bytes / (double)f->elements);
+	else
+		ls_cli__say(cli, "\n");
+}
+
+static void print_snapshots(const ls_cli *cli, const struct facts *f)
+{
+	ls_cli__say(cli, "snapshots     %s", f->snapshot_count ? "after steps" : "none");
+	for (size_t i = 0; i < f->snapshot_count; i++) {
+		if (i == 4 && f->snapshot_count > 8)
+			ls_cli__say(cli, " …");
+		if (i < 4 || i + 4 >= f->snapshot_count || f->snapshot_count <= 8)
+			ls_cli__say(cli, " %llu", (unsigned long long)f->snapshots[i]);
+	}
+	ls_cli__say(cli, "\n");
+}
+
+static void print_text(const ls_cli *cli, const struct facts *f, const ls_run *run)
+{
+	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
+	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE], id[LS_HASH_HEX_SIZE];
+	char seconds[LS_CLI__AMOUNT_SIZE];
+	ls_hash_hex(root, &f->root);
+	ls_hash_hex(state, &f->last->state);
+	ls_hash_hex(job, ls_run_job_id(run));
+	ls_hash_hex(id, ls_run_id_of(run));
+	ls_cli__say(cli, "name          %s (%s, %s)\njob           %s\nrun           %s\nroot          %s\nstate root    %s\n", spec->name,
+	            spec->model.arch, ls_cli__mode_text(spec), job, id, root, state);
+	ls_cli__say(cli, "steps         %llu of %llu in %llu leaves%s\n", (unsigned long long)f->last->step,
+	            (unsigned long long)ls_run_binding(run)->steps, (unsigned long long)ls_run_leaves(run),
+	            ls_run_complete(run) ? "" : ", not complete");
+	if (f->platform[0])
+		ls_cli__say(cli, "platform      %s\n", f->platform);
+	print_log(cli, f, run);
+	print_snapshots(cli, f);
+	ls_cli__say(cli, "time          %s\n", ls_cli__seconds_text(seconds, f->seconds));
+}
+
+static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_cli_session s = {0};
+	struct facts f = {0};
+	ls_damage damage;
+	ls_status status;
+	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+	if (!damage.found)
+		LS_TRY(gather(&f, &s, args, &damage, err));
+	*code = damage.found ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
+	if (damage.found)
+		ls_cli__report_damage(cli, &damage);
+	else if (cli->json)
+		print_json(&f, s.run);
+	else
+		print_text(cli, &f, s.run);
+done:
+	ls_free(f.snapshots);
+	ls_cli__close(&s);
+	return status;
+}
+
+const ls_cli_command ls_cli__inspect = {
+	.name = "inspect",
+	.operands = "RUN",
+	.operands_min = 1,
+	.operands_max = 1,
+	.summary = "what a run is: job, root, steps, sizes, rounding log",
+	.details = "Entries of the rounding log are counted where the run's data is at hand.",
+	.options = options,
+	.run = run,
+};

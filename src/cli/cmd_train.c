@@ -1,0 +1,122 @@
+#include "cli/cli.h"
+
+static const ls_cli_option options[] = {
+	{.name = "run", .argument = "DIR", .help = "folder of the run; must be new, empty, or given with --resume"},
+	{.name = "resume", .help = "go on with the run in --run; start it where it is missing"},
+	{.name = "snapshots", .argument = "WHICH", .help = "states to keep: all, every:N, last:N; first and last always", .fallback = "last:2"},
+	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others", .fallback_text = "drawn at random"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	LS_CLI__OPTION_SET,
+	{.name = NULL},
+};
+
+static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls_cli_args *args, ls_error *err)
+{
+	const char *policy = ls_cli__value(args, "snapshots"), *hex = ls_cli__value(args, "nonce");
+	out->dir = ls_cli__value(args, "run");
+	out->resume = ls_cli__given(args, "resume");
+	if (!out->dir)
+		return ls_cli__usage(err, "train", "no --run", "--run DIR", "the folder is made; its parent must exist");
+	if (!ls_snapshot_policy_parse(&out->snapshots, policy))
+		return ls_cli__usage(err, "--snapshots", policy, "all, every:N or last:N with N ≥ 1", NULL);
+	if (hex && !ls_unhex(nonce, 32, hex))
+		return ls_cli__usage(err, "--nonce", hex, "64 hex digits", NULL);
+	out->nonce = hex ? nonce : NULL;
+	return LS_OK;
+}
+
+static json_t *to_json(const ls_cli_session *s, const ls_train_result *r)
+{
+	json_t *object = json_object();
+	ls_cli__put_hash(object, "root", &r->root);
+	ls_cli__put_uint(object, "steps", r->steps);
+	ls_cli__put_hash(object, "job", ls_plan_job_id(s->plan));
+	ls_cli__put_text(object, "name", ls_plan_spec(s->plan)->name);
+	ls_cli__put_text(object, "mode", ls_cli__mode_text(ls_plan_spec(s->plan)));
+	ls_cli__put_text(object, "platform", ls_platform_describe(s->platform));
+	ls_cli__put_hash(object, "state_root", &r->state_root);
+	ls_cli__put_hash(object, "run", &r->run_id);
+	ls_cli__put_uint(object, "log_bytes", r->log_bytes);
+	ls_cli__put_uint(object, "log_entries", r->log_entries);
+	ls_cli__put_uint(object, "elements", r->elements);
+	ls_cli__put_real(object, "loss", (double)r->loss);
+	ls_cli__put_real(object, "seconds", r->seconds);
+	ls_cli__put_uint(object, "steps_ordered", ls_plan_binding(s->plan)->steps);
+	ls_cli__put_bool(object, "complete", r->complete);
+	ls_cli__put_bool(object, "diverged", r->diverged);
+	ls_cli__put_bool(object, "stopped", r->stopped);
+	return object;
+}
+
+static void print_next(const ls_cli *cli, const ls_cli_args *args, const ls_train_result *r)
+{
+	const char *dir = ls_cli__value(args, "run");
+	if (r->diverged)
+		ls_cli__say(cli, "diverged: step %llu made a value that is not finite; the run ends there\n"
+		            "next: lower optimizer.lr or add schedule.warmup; the run up to here can be audited\n",
+		            (unsigned long long)r->steps);
+	else if (!r->complete)
+		ls_cli__say(cli, "stopped after a whole step, as asked\nnext: the same command with --resume goes on\n");
+	else
+		ls_cli__say(cli, "next: lockstep audit %s\n", dir);
+}
+
+static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_session *s, const ls_train_result *r)
+{
+	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE];
+	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE];
+	ls_hash_hex(root, &r->root);
+	ls_hash_hex(state, &r->state_root);
+	ls_hash_hex(job, ls_plan_job_id(s->plan));
+	ls_cli__say(cli, "run         %s\njob         %s\nroot        %s\nstate root  %s\n", ls_cli__value(args, "run"), job, root, state);
+	ls_cli__say(cli, "steps       %llu of %llu, loss %.6f\n", (unsigned long long)r->steps,
+	            (unsigned long long)ls_plan_binding(s->plan)->steps, (double)r->loss);
+	ls_cli__say(cli, "mode        %s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
+	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
+	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
+	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
+	print_next(cli, args, r);
+}
+
+static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_train_options train = LS_TRAIN_OPTIONS_INIT;
+	ls_cli_session s = {0};
+	ls_cli_progress progress;
+	ls_train_result result = {0};
+	uint8_t nonce[32];
+	ls_status status;
+	LS_TRY(read_options(&train, nonce, args, err));
+	LS_TRY(ls_cli__open_job(&s, args, err));
+	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
+	LS_TRY(ls_cli__open_platform(&s, args, err));
+	ls_cli__progress_start(&progress, cli, "train", ls_plan_binding(s.plan)->steps);
+	train.on_step = ls_cli__progress_step;
+	train.stop = ls_cli__progress_stop;
+	train.context = &progress;
+	status = ls_train(s.plan, s.platform, &train, &result, err);
+	ls_cli__progress_end(&progress);
+	if (status != LS_OK)
+		goto done;
+	*code = result.diverged ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
+	if (cli->json)
+		ls_cli__emit(to_json(&s, &result));
+	else
+		print_text(cli, args, &s, &result);
+done:
+	ls_cli__close(&s);
+	return status;
+}
+
+const ls_cli_command ls_cli__train = {
+	.name = "train",
+	.operands = "JOB",
+	.operands_min = 1,
+	.operands_max = 1,
+	.summary = "train a job and write a run that others can audit",
+	.details = "SIGINT or SIGTERM finishes the present leaf, keeps the state and ends; --resume goes on from there.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,47 @@
+#include "cli/cli.h"
+
+static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_cli_session s = {0};
+	ls_damage damage = {0};
+	ls_hash root = {{0}};
+	char hex[LS_HASH_HEX_SIZE];
+	ls_status status;
+	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+	if (!damage.found)
+		LS_TRY(ls_verify_run(args->operand[0], &damage, &root, err));
+	*code = damage.found ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
+	ls_hash_hex(hex, &root);
+	if (cli->json) {
+		json_t *object = json_object();
+		ls_cli__put_text(object, "verdict", damage.found ? "damaged" : "match");
+		ls_cli__put_hash(object, "root", s.run ? &root : NULL);
+		ls_cli__put_text(object, "file", damage.found ? damage.file : NULL);
+		ls_cli__put_uint(object, "step", damage.step);
+		ls_cli__put_text(object, "text", damage.text);
+		ls_cli__emit(object);
+	} else if (damage.found) {
+		ls_cli__say(cli, "damaged: the run is not what its own root says\n  file   %s\n", damage.file);
+		if (damage.step)
+			ls_cli__say(cli, "  step   %llu\n", (unsigned long long)damage.step);
+		ls_cli__say(cli, "  found  %s\nnext: fetch the run again, or start over from a copy that verifies\n", damage.text);
+	} else {
+		ls_cli__say(cli, "match: every byte of the run fits its root\n  root   %s\n"
+		            "next: lockstep audit %s replays it, which this did not\n", hex, args->operand[0]);
+	}
+done:
+	ls_cli__close(&s);
+	return status;
+}
+
+static const ls_cli_option options[] = {{.name = NULL}};
+
+const ls_cli_command ls_cli__verify = {
+	.name = "verify",
+	.operands = "RUN",
+	.operands_min = 1,
+	.operands_max = 1,
+	.summary = "check every byte of a run against its root; nothing is recomputed",
+	.options = options,
+	.run = run,
+};

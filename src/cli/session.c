@@ -1,0 +1,105 @@
+/* What several commands open, in one way: jobs, plans, platforms that pass their self-test, runs. */
+#include "cli/cli.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define THREADS_MAX 1024
+
+ls_status ls_cli__open_job(ls_cli_session *s, const ls_cli_args *args, ls_error *err)
+{
+	ls_status status = ls_job_read(&s->job, args->operand[0], args->repeated, args->repeats, err);
+	/* A choice that this version lacks is, to the person, a bad field; `unsupported` is kept for machines. */
+	if (status == LS_ERR_UNSUPPORTED)
+		status = err->status = LS_ERR_INPUT;
+	return status;
+}
+
+ls_status ls_cli__open_plan(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, ls_error *err)
+{
+	ls_plan_options options = LS_PLAN_OPTIONS_INIT;
+	options.data_dir = ls_cli__value(args, "data");
+	options.eval = eval;
+	return ls_plan_open(&s->plan, job, &options, err);
+}
+
+/* The processors this process may run on, which a container may have cut down. */
+static uint64_t processors(void)
+{
+	cpu_set_t set;
+	long online;
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
+		return (uint64_t)CPU_COUNT(&set);
+	online = sysconf(_SC_NPROCESSORS_ONLN);
+	return online > 0 ? (uint64_t)online : 1;
+}
+
+struct failed_check {
+	char text[256];
+};
+
+static void note_failure(void *context, const char *check, bool passed, const char *detail)
+{
+	struct failed_check *failed = context;
+	if (!passed && !failed->text[0])
+		snprintf(failed->text, sizeof failed->text, "%s%s%s", check, detail && detail[0] ? ": " : "", detail ? detail : "");
+}
+
+static ls_status require_conforming(ls_platform *platform, ls_error *err)
+{
+	struct failed_check failed = {{0}};
+	bool passed = false;
+	ls_status status = ls_platform_selftest(platform, &passed, note_failure, &failed, err);
+	if (status == LS_OK && !passed)
+		status = ls_error_set(err, LS_ERR_NONCONFORMING,
+		                      "platform %s: found the self-test to fail (%s), expected it to pass\n"
+		                      "  hint: lockstep platforms shows every check; choose another with --platform",
+		                      ls_platform_describe(platform), failed.text);
+	return status;
+}
+
+ls_status ls_cli__open_platform_named(ls_platform **out, const ls_cli_args *args, const char *name, ls_error *err)
+{
+	ls_platform_options options = LS_PLATFORM_OPTIONS_INIT;
+	uint64_t threads;
+	ls_status status;
+	*out = NULL;
+	LS_TRY(ls_cli__number(args, "threads", 1, THREADS_MAX, processors(), &threads, err));
+	options.threads = (int)threads;
+	LS_TRY(ls_platform_open(out, name, &options, err));
+	LS_TRY(require_conforming(*out, err));
+done:
+	if (status != LS_OK) {
+		ls_platform_free(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
+ls_status ls_cli__open_platform(ls_cli_session *s, const ls_cli_args *args, ls_error *err)
+{
+	return ls_cli__open_platform_named(&s->platform, args, ls_cli__value(args, "platform"), err);
+}
+
+ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index, ls_damage *damage, ls_error *err)
+{
+	const char *dir = args->operand[index];
+	struct stat st;
+	if (strstr(dir, "://"))
+		return ls_cli__usage(err, dir, "an address", "the folder of a run", "runs served over a network are not in this version");
+	if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+		return ls_error_input(err, dir, NULL, "a file", "the folder of a run", "a single head or envelope is not read by this version");
+	*damage = (ls_damage){0};
+	return ls_run_open(&s->run, dir, damage, err);
+}
+
+void ls_cli__close(ls_cli_session *s)
+{
+	ls_platform_free(s->platform);
+	ls_plan_free(s->plan);
+	ls_job_free(s->job);
+	ls_run_free(s->run);
+	*s = (ls_cli_session){0};
+}

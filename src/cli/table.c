@@ -1,0 +1,53 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+/* In the order in which a person meets them; `lockstep help` prints it. */
+static const ls_cli_command *const commands[] = {
+	&ls_cli__init,   &ls_cli__plan,      &ls_cli__train, &ls_cli__audit, &ls_cli__diff, &ls_cli__inspect,
+	&ls_cli__verify, &ls_cli__eval,      &ls_cli__platforms, &ls_cli__bench, &ls_cli__help,
+};
+
+/* Commands of the design that this version lacks. */
+static const char *const later[] = {
+	"export", "calibrate", "keygen", "sign", "serve", "dispute", "judge", "sample", "report", NULL,
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+const ls_cli_command *ls_cli__at(size_t index)
+{
+	return index < COMMANDS ? commands[index] : NULL;
+}
+
+static bool is_later(const char *name)
+{
+	for (size_t i = 0; later[i]; i++)
+		if (!strcmp(later[i], name))
+			return true;
+	return false;
+}
+
+static void complain(const char *name, ls_error *err)
+{
+	const char *names[COMMANDS + 1] = {NULL}, *near;
+	char hint[96];
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i]->name;
+	near = ls_cli__nearest(name, names);
+	if (near)
+		snprintf(hint, sizeof hint, "did you mean %s?", near);
+	else
+		snprintf(hint, sizeof hint, "lockstep help lists the commands");
+	ls_cli__usage(err, name, is_later(name) ? "a command that is not in this version" : "an unknown command", "a command",
+	              is_later(name) ? "lockstep help lists the commands" : hint);
+}
+
+const ls_cli_command *ls_cli__find(const char *name, ls_error *err)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	complain(name, err);
+	return NULL;
+}

@@ -1,0 +1,51 @@
+/* Internal to data: what a loader fills in, and how loaders read files. */
+#ifndef LS_DATA_DATASET_H
+#define LS_DATA_DATASET_H
+
+#include <lockstep/data.h>
+
+#include <stdarg.h>
+#include <zlib.h>
+
+struct ls_dataset {
+	const char *format; /* static text */
+	int64_t count;
+	int64_t shape[3];   /* C, H, W */
+	uint8_t *images;    /* (count, C, H, W) */
+	uint8_t *labels;    /* (count) */
+	int32_t classes;
+};
+
+/* Fills an all-zero `ds`, except `format` and `classes`. What it allocated before failing is released by the caller. */
+typedef ls_status (*ls_data__open_fn)(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+
+ls_status ls_data__idx_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+
+/* A file read front to back, decompressed on the way where its name ends in ".gz". */
+#define LS_DATA__BUFFER 65536
+
+typedef struct ls_data__source {
+	char path[LS_PATH_MAX];
+	int fd;
+	bool gz, ended;  /* ended: the gzip member is complete */
+	int64_t offset;  /* decompressed bytes handed out */
+	int64_t taken;   /* bytes of the file itself read so far */
+	z_stream stream; /* gz only */
+	uint8_t buffer[LS_DATA__BUFFER];
+} ls_data__source;
+
+/* Opens dir/name, or dir/name.gz where that is missing; LS_ERR_NOT_FOUND where both are. */
+ls_status ls_data__source_open(ls_data__source **out, const char *dir, const char *name, ls_error *err);
+void ls_data__source_free(ls_data__source *s);
+/* Reads exactly `len` bytes; LS_ERR_INPUT naming the offset and `what` where the data end before. */
+ls_status ls_data__source_read(ls_data__source *s, void *out, int64_t len, const char *what, ls_error *err);
+/* LS_ERR_INPUT unless the data end here (and, compressed, the file does too). */
+ls_status ls_data__source_finish(ls_data__source *s, ls_error *err);
+/* True iff dir/name or dir/name.gz exists. */
+bool ls_data__source_exists(const char *dir, const char *name);
+
+/* "PATH: byte OFFSET: found X, expected Y"; the found text is printf-style. Returns LS_ERR_INPUT. */
+ls_status ls_data__complain(ls_error *err, const ls_data__source *s, int64_t offset, const char *expected,
+                            const char *hint, const char *found, ...) __attribute__((format(printf, 6, 7)));
+
+#endif

@@ -1,0 +1,134 @@
+#include "data/dataset.h"
+
+
+typedef struct loader {
+	const char *format;
+	ls_data__open_fn open;
+} loader;
+
+static const loader loaders[] = {
+	{"idx", ls_data__idx_open},
+};
+
+static const loader *find_loader(const char *format)
+{
+	for (size_t i = 0; format && i < sizeof loaders / sizeof *loaders; i++)
+		if (strcmp(loaders[i].format, format) == 0)
+			return &loaders[i];
+	return NULL;
+}
+
+static ls_status complain_about_format(ls_error *err, const char *format)
+{
+	ls_buf known;
+	ls_status status;
+	ls_buf_init(&known, 1024);
+	for (size_t i = 0; i < sizeof loaders / sizeof *loaders; i++)
+		ls_buf_printf(&known, "%s%s", i ? ", " : "", loaders[i].format);
+	ls_buf_u8(&known, 0);
+	status = ls_error_set(err, LS_ERR_USAGE, "data.format: found %s, expected one of: %s", format ? format : "nothing",
+	                      known.status == LS_OK ? (const char *)known.data : "(no memory for the list)");
+	ls_buf_free(&known);
+	return status;
+}
+
+static ls_status check_options(const ls_dataset_options *o, ls_error *err)
+{
+	if (o->version != 1)
+		return ls_error_set(err, LS_ERR_USAGE, "ls_dataset_options: found version %u, expected 1", o->version);
+	if (!o->split || (strcmp(o->split, "train") != 0 && strcmp(o->split, "test") != 0))
+		return ls_error_set(err, LS_ERR_USAGE, "data.split: found %s, expected train or test",
+		                    o->split ? o->split : "nothing");
+	if (o->limit < 0)
+		return ls_error_set(err, LS_ERR_USAGE, "data.limit: found %lld, expected 0 (all) or more", (long long)o->limit);
+	return find_loader(o->format) ? LS_OK : complain_about_format(err, o->format);
+}
+
+static int32_t count_classes(const ls_dataset *ds)
+{
+	uint8_t largest = 0;
+	for (int64_t i = 0; i < ds->count; i++)
+		if (ds->labels[i] > largest)
+			largest = ds->labels[i];
+	return largest + 1; // at most LS_DATASET_CLASSES_MAX, as labels are bytes
+}
+
+ls_status ls_dataset_open(ls_dataset **out, const ls_dataset_options *options, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_dataset *ds = NULL;
+	const loader *chosen;
+	*out = NULL;
+	LS_TRY(check_options(options, err));
+	chosen = find_loader(options->format);
+	ds = ls_alloc(1, sizeof *ds);
+	if (!ds) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a data set");
+		goto done;
+	}
+	ds->format = chosen->format;
+	LS_TRY(chosen->open(ds, options, err));
+	ds->classes = count_classes(ds);
+	*out = ds;
+	ds = NULL;
+done:
+	ls_dataset_free(ds);
+	return status;
+}
+
+void ls_dataset_free(ls_dataset *ds)
+{
+	if (!ds)
+		return;
+	ls_free(ds->images);
+	ls_free(ds->labels);
+	ls_free(ds);
+}
+
+int64_t ls_dataset_count(const ls_dataset *ds)
+{
+	return ds->count;
+}
+
+void ls_dataset_shape(const ls_dataset *ds, int64_t shape[3])
+{
+	memcpy(shape, ds->shape, sizeof ds->shape);
+}
+
+const char *ls_dataset_format(const ls_dataset *ds)
+{
+	return ds->format;
+}
+
+static int64_t sample_bytes(const ls_dataset *ds)
+{
+	return ds->shape[0] * ds->shape[1] * ds->shape[2];
+}
+
+const uint8_t *ls_dataset_sample(const ls_dataset *ds, int64_t i)
+{
+	return ds->images + i * sample_bytes(ds);
+}
+
+int32_t ls_dataset_label(const ls_dataset *ds, int64_t i)
+{
+	return ds->labels[i];
+}
+
+int32_t ls_dataset_classes(const ls_dataset *ds)
+{
+	return ds->classes;
+}
+
+ls_status ls_dataset_root(const ls_dataset *ds, ls_hash *out)
+{
+	ls_status status = LS_OK;
+	ls_hasher *h = NULL;
+	const ls_data_part parts[] = {{"images", ds->images, (uint64_t)(ds->count * sample_bytes(ds))},
+	                              {"labels", ds->labels, (uint64_t)ds->count}};
+	LS_TRY(ls_hasher_open(&h, 1, NULL));
+	LS_TRY(ls_data_root(out, ds->format, (uint64_t)ds->count, ds->shape, 3, parts, 2, h));
+done:
+	ls_hasher_free(h);
+	return status;
+}

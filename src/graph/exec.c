@@ -1,0 +1,271 @@
+#include <lockstep/graph.h>
+
+#include "graph/plan.h"
+#include "graph/rounding.h"
+
+enum { SELF_CHECKS = 4 };
+
+struct ls_exec {
+	ls_exec_options options;
+	ls_plan plan;
+	uint8_t *arena;
+	void **state;       // one buffer per tensor of the state
+	ls_product *product; // one per op; used for products
+	const ls_op_def **def;
+	ls_op_stats *stats;
+	int *products; // the ops that are products, ascending
+	int product_count;
+	ls_flag_list flags;
+	ls_tensor_entry *entries; // the state as commit hashes it
+	const void **in;          // pointers of one op's inputs
+};
+
+void *ls_exec_value(ls_exec *e, int value)
+{
+	const ls_place *place = &e->plan.place[value];
+	return place->state >= 0 ? e->state[place->state] : e->arena + place->offset;
+}
+
+void *ls_exec_state(ls_exec *e, int state)
+{
+	return e->state[state];
+}
+
+const ls_op_stats *ls_exec_stats(const ls_exec *e, int op)
+{
+	return &e->stats[op];
+}
+
+const ls_program *ls_exec_program(const ls_exec *e)
+{
+	return e->options.program;
+}
+
+void ls_exec_memory(const ls_exec *e, int64_t *planned, int64_t *unplanned)
+{
+	*planned = e->plan.arena;
+	*unplanned = e->plan.unplanned;
+}
+
+void ls_exec_free(ls_exec *e)
+{
+	if (!e)
+		return;
+	for (int i = 0; e->state && i < ls_program_states(e->options.program); i++)
+		ls_free(e->state[i]);
+	ls_graph__plan_free(&e->plan);
+	ls_free(e->arena);
+	ls_free(e->state);
+	ls_free(e->product);
+	ls_free(e->def);
+	ls_free(e->stats);
+	ls_free(e->products);
+	ls_free(e->flags.flag);
+	ls_free(e->entries);
+	ls_free(e->in);
+	ls_free(e);
+}
+
+static int most_inputs(const ls_program *program)
+{
+	int most = 1;
+	for (int i = 0; i < ls_program_ops(program); i++)
+		if (ls_program_op(program, i)->input_count > most)
+			most = ls_program_op(program, i)->input_count;
+	return most;
+}
+
+static bool allocate(ls_exec *e)
+{
+	const ls_program *p = e->options.program;
+	size_t ops = (size_t)ls_program_ops(p), states = (size_t)ls_program_states(p);
+	e->arena = ls_alloc((size_t)e->plan.arena, 1);
+	e->state = ls_alloc(states, sizeof *e->state);
+	e->product = ls_alloc(ops, sizeof *e->product);
+	e->def = ls_alloc(ops, sizeof *e->def);
+	e->stats = ls_alloc(ops, sizeof *e->stats);
+	e->products = ls_alloc(ops, sizeof *e->products);
+	e->entries = ls_alloc((size_t)ls_program_op(p, (int)ops - 1)->input_count, sizeof *e->entries);
+	e->in = ls_alloc((size_t)most_inputs(p), sizeof *e->in);
+	if (!e->arena || !e->state || !e->product || !e->def || !e->stats || !e->products || !e->entries || !e->in)
+		return false;
+	for (size_t i = 0; i < states; i++) {
+		e->state[i] = ls_alloc((size_t)ls_shape_count(&ls_program_value(p, (int)i)->shape), 4);
+		if (!e->state[i])
+			return false;
+	}
+	return true;
+}
+
+static void describe_ops(ls_exec *e)
+{
+	const ls_program *p = e->options.program;
+	for (int i = 0; i < ls_program_ops(p); i++) {
+		e->def[i] = ls_op_find(ls_program_op(p, i)->kind);
+		if (e->def[i]->class != LS_OP_PRODUCT)
+			continue;
+		e->def[i]->product(p, ls_program_op(p, i), &e->product[i]);
+		e->products[e->product_count++] = i;
+	}
+}
+
+ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_exec *e = NULL;
+	*out = NULL;
+	if (options->version != LS_EXEC_OPTIONS_VERSION || !options->program || !options->platform || !options->hasher)
+		return ls_error_set(err, LS_ERR_USAGE, "executor: program, platform and hasher must be given");
+	LS_TRY(ls_program_finish(options->program, err));
+	e = ls_alloc(1, sizeof *e);
+	if (!e)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");
+	e->options = *options;
+	LS_TRY(ls_graph__plan(&e->plan, options->program, options->keep, options->keep_count, err));
+	if (!allocate(e)) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %lld bytes of values\n  hint: a smaller train.batch needs less",
+		                      (long long)e->plan.arena);
+		goto done;
+	}
+	describe_ops(e);
+	*out = e;
+	e = NULL;
+done:
+	ls_exec_free(e);
+	return status;
+}
+
+static uint32_t word(void *context, int input, int64_t index)
+{
+	return ((const uint32_t *const *)context)[input][index];
+}
+
+/* Which element of this op the step's self-check recomputes, or −1. */
+static int64_t element_to_check(const ls_exec *e, uint64_t step, int op, int64_t elements)
+{
+	ls_stream stream = {0, LS_PURPOSE_TEST, step};
+	if (!e->options.self_check || e->options.rounding == LS_ROUNDING_PLAIN)
+		return -1;
+	for (uint64_t i = 0; i < SELF_CHECKS; i++)
+		if (e->products[ls_random_below(&stream, 2 * i, (uint32_t)e->product_count)] == op)
+			return (int64_t)(ls_random_u32(&stream, 2 * i + 1) % (uint64_t)elements);
+	return -1;
+}
+
+static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_log *log, ls_forgery *forgery, ls_error *err)
+{
+	const ls_product *p = &e->product[op];
+	const ls_value *value = ls_reader_output(reader, 0);
+	int64_t depth = e->options.depth ? e->options.depth : ls_depth_default(ls_product_all_terms(p));
+	ls_product_call call = {.product = p, .bits = value->bits, .depth = depth, .flags = &e->flags, .sample = -1,
+	                        .a = e->in[p->a.input], .b = e->in[p->b.input],
+	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
+	                        .out = ls_exec_value(e, reader->op->outputs[0]),
+	                        .test = e->options.rounding != LS_ROUNDING_PLAIN};
+	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .depth = depth,
+	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery};
+	int64_t elements = ls_shape_count(&value->shape);
+	ls_status status;
+	e->flags.count = 0;
+	e->stats[op].elements += (uint64_t)elements;
+	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
+	status = ls_platform_product(e->options.platform, &call, err);
+	if (status != LS_OK || !call.test)
+		return status;
+	return ls_graph__settle(&settle, e->options.rounding, err);
+}
+
+/* The state root over the inputs of `commit`, under the state's names. */
+static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
+{
+	const ls_program *p = e->options.program;
+	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
+	int states = ls_program_states(p);
+	for (int i = 0; i < op->input_count; i++) {
+		const ls_value *v = ls_program_value(p, states ? i : op->inputs[i]);
+		const void *words = after ? ls_exec_value(e, op->inputs[i]) : e->state[i];
+		ls_status status;
+		e->entries[i] = (ls_tensor_entry){.name = v->name, .dtype = (uint8_t)v->dtype, .rank = (uint8_t)v->shape.rank};
+		memcpy(e->entries[i].dims, v->shape.dim, sizeof v->shape.dim);
+		status = ls_tensor_root(&e->entries[i].root, words, ls_shape_count(&v->shape), ls_platform_pool(e->options.platform),
+		                        e->options.hasher);
+		if (status != LS_OK)
+			return ls_error_set(err, status, "could not hash '%s'", v->name);
+	}
+	return ls_state_root(out, e->entries, (size_t)op->input_count, e->options.hasher, err);
+}
+
+ls_status ls_exec_state_root(ls_exec *e, ls_hash *out, ls_error *err)
+{
+	return commit(e, false, out, err);
+}
+
+static bool all_finite(const uint32_t *words, int64_t count)
+{
+	uint32_t any = 0;
+	for (int64_t i = 0; i < count; i++)
+		any |= (words[i] & 0x7f800000u) == 0x7f800000u;
+	return !any;
+}
+
+/* New values of the state that an op computed elsewhere move into the state's buffers. */
+static void take_over_state(ls_exec *e, ls_step_result *result)
+{
+	const ls_program *p = e->options.program;
+	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
+	for (int i = 0; i < ls_program_states(p); i++) {
+		int64_t count = ls_shape_count(&ls_program_value(p, i)->shape);
+		const void *from = ls_exec_value(e, op->inputs[i]);
+		if (from != e->state[i])
+			memcpy(e->state[i], from, (size_t)count * 4);
+		result->diverged |= !all_finite(e->state[i], count);
+	}
+}
+
+static ls_status run_op(ls_exec *e, uint64_t step, int index, ls_step_log *log, ls_step_result *result, ls_error *err)
+{
+	const ls_op *op = ls_program_op(e->options.program, index);
+	ls_reader reader = {.program = e->options.program, .op = op, .step = step, .context = e->in, .word = word,
+	                    .samples = e->options.samples};
+	void *out[LS_OP_OUTPUTS];
+	ls_op_call call = {.program = e->options.program, .op = op, .def = e->def[index], .step = step, .in = e->in, .out = out,
+	                   .samples = e->options.samples, .pool = ls_platform_pool(e->options.platform)};
+	for (int i = 0; i < op->input_count; i++)
+		e->in[i] = ls_exec_value(e, op->inputs[i]);
+	for (int o = 0; o < op->output_count; o++)
+		out[o] = ls_exec_value(e, op->outputs[o]);
+	if (e->def[index]->class == LS_OP_PRODUCT)
+		return product_op(e, &reader, index, log ? &log->op[index] : NULL, &result->forgery, err);
+	return ls_platform_run(e->options.platform, &call, err);
+}
+
+ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_now, ls_step_result *result, ls_error *err)
+{
+	ls_status status = LS_OK;
+	int ops = ls_program_ops(e->options.program);
+	*result = (ls_step_result){0};
+	if (!ls_platform_control_ok())
+		return ls_error_set(err, LS_ERR_NONCONFORMING,
+		                    "step %llu: the processor does not round to nearest, or flushes subnormal numbers\n"
+		                    "  hint: something in this process changed the floating-point control word", (unsigned long long)step);
+	if (log && e->options.rounding == LS_ROUNDING_RECORD)
+		ls_step_log_clear(log);
+	for (int i = 0; i < ops - 1; i++) {
+		double start = ls_clock_seconds();
+		LS_TRY(run_op(e, step, i, log, result, err));
+		e->stats[i].seconds += ls_clock_seconds() - start;
+		if (result->forgery.found)
+			goto done;
+		if (e->options.watch)
+			e->options.watch->after_op(e->options.watch->context, e, step, i);
+	}
+	if (commit_now) {
+		double start = ls_clock_seconds();
+		LS_TRY(commit(e, true, &result->state_root, err));
+		e->stats[ops - 1].seconds += ls_clock_seconds() - start;
+		result->committed = true;
+	}
+	take_over_state(e, result);
+done:
+	return status;
+}

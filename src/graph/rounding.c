@@ -1,0 +1,119 @@
+#include "graph/rounding.h"
+
+#include <lockstep/platform.h>
+
+static void exact_sum(const ls_settle *s, int64_t index, ls_sum *sum)
+{
+	int64_t i, j;
+	ls_product_locate(s->product, index, &i, &j);
+	ls_product_sum(s->reader, s->product, i, j, sum);
+	s->stats->exact++;
+}
+
+static void set_exact(const ls_settle *s, int64_t index)
+{
+	ls_sum sum;
+	exact_sum(s, index, &sum);
+	s->out[index] = ls_sum_round(&sum, s->bits);
+}
+
+static bool finite(double c)
+{
+	return (ls_bits_f64(c) >> 52 & 0x7ff) != 0x7ff;
+}
+
+/* C may decide between two neighbours: it is finite and 4t < s(C). */
+static bool decidable(const ls_settle *s, const ls_flag *flag)
+{
+	return finite(flag->c) && 4.0 * flag->t < ls_grid_step(flag->c, s->bits);
+}
+
+/* The platform promised |C − E| ≤ B; an honest trainer finds out before it commits to anything. */
+static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_error *err)
+{
+	ls_sum sum;
+	exact_sum(s, flag->index, &sum);
+	if (ls_sum_within(&sum, flag->c, s->depth))
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_NONCONFORMING,
+	                    "op %d, element %lld: found sum %a, expected it within the depth bound of the exact value near %a\n"
+	                    "  hint: the platform or the hardware computed wrongly; run `lockstep platforms`",
+	                    s->op, (long long)flag->index, flag->c, (double)ls_sum_round(&sum, 32));
+}
+
+/* Trainer: an ambiguous element keeps R(C) and gets an entry, or is recomputed where C cannot decide. */
+static ls_status record(const ls_settle *s, const ls_flag *flag)
+{
+	ls_entry entry = {(uint32_t)flag->index, (uint8_t)ls_grid_last_bit(s->out[flag->index], s->bits)};
+	if (!decidable(s, flag)) {
+		set_exact(s, flag->index);
+		return LS_OK;
+	}
+	s->stats->entries++;
+	return ls_op_log_push(s->log, entry);
+}
+
+/* An entry that this platform's sum does not confirm: E and S decide. True where the entry is forged. */
+static bool judge(const ls_settle *s, int64_t index, int bit)
+{
+	float value, own = s->out[index];
+	ls_sum sum;
+	ls_entry_kind kind;
+	exact_sum(s, index, &sum);
+	kind = ls_sum_judge(&sum, s->depth, s->bits, bit, &value);
+	s->out[index] = value;
+	if (kind == LS_ENTRY_FORGED) {
+		*s->forgery = (ls_forgery){true, s->op, index, bit, value};
+		return true;
+	}
+	s->stats->corrections += ls_bits_f32(value) != ls_bits_f32(own);
+	return false;
+}
+
+static bool confirms(const ls_settle *s, int64_t index, int bit)
+{
+	return ls_grid_last_bit(s->out[index], s->bits) == bit;
+}
+
+/* Auditor: walks flags and entries together, both ascending by index. */
+static void follow(const ls_settle *s)
+{
+	size_t f = 0, e = 0, entries = s->log ? s->log->count : 0;
+	while (f < s->flags->count || e < entries) {
+		const ls_flag *flag = f < s->flags->count ? &s->flags->flag[f] : NULL;
+		const ls_entry *entry = e < entries ? &s->log->entry[e] : NULL;
+		if (flag && (!entry || flag->index < (int64_t)entry->index)) {
+			if (ls_ambiguous(flag->c, flag->t, s->bits) || !finite(flag->c))
+				set_exact(s, flag->index);
+			f++;
+			continue;
+		}
+		// with no flag R(C) = R(E) is proved, so an entry that says the same is redundant
+		bool settled = flag && flag->index == (int64_t)entry->index ? decidable(s, flag) : true;
+		s->stats->entries++;
+		if (!(settled && confirms(s, entry->index, entry->bit)) && judge(s, entry->index, entry->bit))
+			return;
+		f += flag && flag->index == (int64_t)entry->index;
+		e++;
+	}
+}
+
+ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err)
+{
+	ls_status status = LS_OK;
+	for (size_t f = 0; f < s->flags->count; f++) {
+		const ls_flag *flag = &s->flags->flag[f];
+		bool ambiguous = !finite(flag->c) || ls_ambiguous(flag->c, flag->t, s->bits);
+		s->stats->ambiguous += ambiguous;
+		if (flag->index == s->checked)
+			LS_TRY(check_platform(s, flag, err));
+		if (ambiguous && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
+			return ls_error_set(err, LS_ERR_NOMEM, "no memory for the rounding log of op %d", s->op);
+		if (ambiguous && rounding == LS_ROUNDING_EXACT)
+			set_exact(s, flag->index);
+	}
+	if (rounding == LS_ROUNDING_FOLLOW)
+		follow(s);
+done:
+	return status;
+}

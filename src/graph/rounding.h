@@ -1,0 +1,23 @@
+/* Internal to src/graph: settling the elements of a product that the platform's sum does not settle (SPEC A). */
+#ifndef LS_GRAPH_ROUNDING_H
+#define LS_GRAPH_ROUNDING_H
+
+#include <lockstep/graph.h>
+
+typedef struct ls_settle {
+	const ls_reader *reader; /* of the op's inputs */
+	const ls_product *product;
+	const ls_flag_list *flags;
+	float *out; /* R(C) on entry, the canonical values on return */
+	int bits;
+	int64_t depth;
+	int op;
+	int64_t checked; /* an element whose |C − E| ≤ B is to be verified, or −1 */
+	ls_op_log *log;  /* written or read; may be NULL for EXACT */
+	ls_op_stats *stats;
+	ls_forgery *forgery;
+} ls_settle;
+
+ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err);
+
+#endif

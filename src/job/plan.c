@@ -1,0 +1,254 @@
+#include <lockstep/plan.h>
+
+#include <stdlib.h>
+
+struct ls_job_plan {
+	const ls_job *job;
+	ls_job_binding binding;
+	ls_hash id;
+	ls_buf bytes;
+	ls_dataset *data, *eval_data;
+	ls_samples samples, eval_samples;
+	int64_t eval_batch;
+	ls_model *model;
+	char path[LS_PATH_MAX];
+};
+
+static const uint8_t *sample(void *context, int64_t index)
+{
+	return ls_dataset_sample(context, index);
+}
+
+static int32_t label(void *context, int64_t index)
+{
+	return ls_dataset_label(context, index);
+}
+
+static ls_status choose_path(ls_job_plan *p, const char *data_dir, ls_error *err)
+{
+	const char *path = data_dir ? data_dir : ls_job_spec_of(p->job)->data.path, *root = getenv("LOCKSTEP_DATA");
+	if (!data_dir && root && root[0] && path[0] != '/') {
+		ls_status status = ls_path_join(p->path, sizeof p->path, root, path, err);
+		if (status != LS_OK || ls_file_exists(p->path))
+			return status;
+	}
+	if (strlen(path) >= sizeof p->path)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+	memcpy(p->path, path, strlen(path) + 1);
+	return LS_OK;
+}
+
+static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
+{
+	const ls_job_spec *spec = ls_job_spec_of(p->job);
+	ls_dataset_options o = LS_DATASET_OPTIONS_INIT;
+	ls_status status;
+	o.format = spec->data.format;
+	o.path = p->path;
+	o.limit = (int64_t)spec->data.limit;
+	LS_TRY(ls_dataset_open(&p->data, &o, err));
+	p->samples = (ls_samples){p->data, sample, label};
+	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s: found labels up to %d, expected fewer than model.classes = %llu", p->path,
+		                      ls_dataset_classes(p->data) - 1, (unsigned long long)spec->model.classes);
+		goto done;
+	}
+	if (!eval)
+		goto done;
+	o.split = "test";
+	o.limit = 0;
+	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
+	p->eval_samples = (ls_samples){p->eval_data, sample, label};
+	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
+		;
+done:
+	return status;
+}
+
+void ls_plan_schedule(const ls_job_plan *p, ls_schedule *out)
+{
+	const ls_job_spec *spec = ls_job_spec_of(p->job);
+	*out = (ls_schedule){.kind = (ls_schedule_kind)spec->schedule.name, .lr = spec->optimizer.lr, .gamma = spec->schedule.gamma,
+	                     .every = spec->schedule.every ? (int64_t)spec->schedule.every : 1,
+	                     .warmup = (int64_t)spec->schedule.warmup, .steps = (int64_t)p->binding.steps};
+}
+
+static void fill_optim(const ls_job_plan *p, ls_optim_options *o)
+{
+	const ls_job_spec *spec = ls_job_spec_of(p->job);
+	o->name = spec->optimizer.name;
+	o->momentum = spec->optimizer.momentum;
+	o->weight_decay = spec->optimizer.weight_decay;
+	o->nesterov = spec->optimizer.nesterov;
+	ls_plan_schedule(p, &o->schedule);
+}
+
+static ls_status build_model(ls_job_plan *p, ls_error *err)
+{
+	const ls_job_spec *spec = ls_job_spec_of(p->job);
+	ls_model_options o = LS_MODEL_OPTIONS_INIT;
+	o.arch = spec->model.arch;
+	o.classes = (int64_t)spec->model.classes;
+	o.hidden_count = (int)spec->model.hidden.count;
+	for (int i = 0; i < o.hidden_count; i++)
+		o.hidden[i] = (int64_t)spec->model.hidden.item[i];
+	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
+	o.channels = (int64_t)p->binding.shape[0];
+	o.height = (int64_t)p->binding.shape[1];
+	o.width = (int64_t)p->binding.shape[2];
+	for (int c = 0; c < LS_MODEL_CHANNELS_MAX; c++) {
+		o.mean[c] = spec->data.mean;
+		o.std[c] = spec->data.std;
+	}
+	o.samples = (int64_t)p->binding.samples;
+	o.batch = (int64_t)spec->train.batch;
+	o.seed = (uint32_t)spec->train.seed;
+	o.bits = (int)spec->arithmetic.grid;
+	o.state_bits = (int)spec->arithmetic.state_grid;
+	fill_optim(p, &o.optim);
+	if (p->eval_data) {
+		o.eval_samples = ls_dataset_count(p->eval_data);
+		o.eval_batch = p->eval_batch;
+	}
+	return ls_model_open(&p->model, &o, err);
+}
+
+/* The data's part of the binding. */
+static ls_status bind_data(ls_job_plan *p, ls_error *err)
+{
+	int64_t shape[3];
+	ls_hash data;
+	ls_status status = ls_dataset_root(p->data, &data);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "%s: could not hash the data", p->path);
+	memcpy(p->binding.data, data.byte, 32);
+	ls_dataset_shape(p->data, shape);
+	for (int i = 0; i < 3; i++)
+		p->binding.shape[i] = (uint64_t)shape[i];
+	p->binding.samples = (uint64_t)ls_dataset_count(p->data);
+	return ls_job_steps(p->job, p->binding.samples, &p->binding.steps, err);
+}
+
+/* Builds the programs, then the bytes and the job id. */
+static ls_status bind_programs(ls_job_plan *p, ls_error *err)
+{
+	ls_status status;
+	ls_hash program, init;
+	LS_TRY(build_model(p, err));
+	LS_TRY(ls_program_digest(ls_model_step(p->model), &program, err));
+	LS_TRY(ls_program_digest(ls_model_init(p->model), &init, err));
+	memcpy(p->binding.program, program.byte, 32);
+	memcpy(p->binding.init, init.byte, 32);
+	LS_TRY(ls_job_encode(p->job, &p->binding, &p->bytes, err));
+	status = ls_hash_tagged(&p->id, LS_TAG_JOB, p->bytes.data, p->bytes.len);
+	if (status != LS_OK)
+		ls_error_set(err, status, "could not hash the job");
+done:
+	return status;
+}
+
+static ls_status new_plan(ls_job_plan **out, const ls_job *job, ls_error *err)
+{
+	*out = ls_alloc(1, sizeof **out);
+	if (!*out)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a plan");
+	(*out)->job = job;
+	ls_buf_init(&(*out)->bytes, LS_JOB_BYTES_MAX);
+	return LS_OK;
+}
+
+ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_options *options, ls_error *err)
+{
+	ls_status status;
+	ls_job_plan *p = NULL;
+	*out = NULL;
+	if (options->version != LS_PLAN_OPTIONS_VERSION)
+		return ls_error_set(err, LS_ERR_USAGE, "plan options of version %d", options->version);
+	LS_TRY(new_plan(&p, job, err));
+	LS_TRY(choose_path(p, options->data_dir, err));
+	LS_TRY(open_data(p, options->eval, err));
+	LS_TRY(bind_data(p, err));
+	LS_TRY(bind_programs(p, err));
+	*out = p;
+	p = NULL;
+done:
+	ls_plan_free(p);
+	return status;
+}
+
+ls_status ls_plan_open_offline(ls_job_plan **out, const ls_job *job, const ls_job_binding *binding, ls_error *err)
+{
+	ls_status status;
+	ls_job_plan *p = NULL;
+	*out = NULL;
+	LS_TRY(new_plan(&p, job, err));
+	p->binding = *binding;
+	LS_TRY(bind_programs(p, err));
+	if (memcmp(p->binding.program, binding->program, 32) || memcmp(p->binding.init, binding->init, 32)) {
+		status = ls_error_set(err, LS_ERR_INPUT,
+		                      "job '%s': found other program digests than its fields expand to here\n"
+		                      "  hint: the job was made by another version, or is damaged", ls_job_spec_of(job)->name);
+		goto done;
+	}
+	*out = p;
+	p = NULL;
+done:
+	ls_plan_free(p);
+	return status;
+}
+
+void ls_plan_free(ls_job_plan *p)
+{
+	if (!p)
+		return;
+	ls_buf_free(&p->bytes);
+	ls_dataset_free(p->data);
+	ls_dataset_free(p->eval_data);
+	ls_model_free(p->model);
+	ls_free(p);
+}
+
+const ls_job_spec *ls_plan_spec(const ls_job_plan *p) { return ls_job_spec_of(p->job); }
+const ls_job *ls_plan_job(const ls_job_plan *p) { return p->job; }
+const ls_job_binding *ls_plan_binding(const ls_job_plan *p) { return &p->binding; }
+const ls_hash *ls_plan_job_id(const ls_job_plan *p) { return &p->id; }
+const ls_model *ls_plan_model(const ls_job_plan *p) { return p->model; }
+const ls_dataset *ls_plan_data(const ls_job_plan *p) { return p->data; }
+const ls_dataset *ls_plan_eval_data(const ls_job_plan *p) { return p->eval_data; }
+const ls_samples *ls_plan_samples(const ls_job_plan *p) { return &p->samples; }
+const ls_samples *ls_plan_eval_samples(const ls_job_plan *p) { return &p->eval_samples; }
+int64_t ls_plan_eval_batch(const ls_job_plan *p) { return p->eval_batch; }
+const char *ls_plan_data_path(const ls_job_plan *p) { return p->path; }
+
+const uint8_t *ls_plan_bytes(const ls_job_plan *p, size_t *len)
+{
+	*len = p->bytes.len;
+	return p->bytes.data;
+}
+
+void ls_plan_estimate(const ls_job_plan *p, ls_plan_cost *out)
+{
+	const ls_program *program = ls_model_step(p->model);
+	*out = (ls_plan_cost){.ops = ls_program_ops(program)};
+	for (int i = 0; i < out->ops; i++) {
+		const ls_op *op = ls_program_op(program, i);
+		const ls_op_def *def = ls_op_find(op->kind);
+		ls_product product;
+		int64_t elements = ls_shape_count(&ls_program_value(program, op->outputs[0])->shape);
+		if (def->class != LS_OP_PRODUCT)
+			continue;
+		def->product(program, op, &product);
+		out->products++;
+		out->elements += elements;
+		out->product_terms += (double)elements * (double)product.terms;
+		// per frame of 65,536 elements one tag byte, five decisions a byte, and the length in the file
+		for (int64_t left = elements; left > 0; left -= LS_FRAME_ELEMENTS)
+			out->dense_log_bytes += 5 + ((left < LS_FRAME_ELEMENTS ? left : (int64_t)LS_FRAME_ELEMENTS) + 4) / 5;
+	}
+	for (int s = 0; s < ls_program_states(program); s++)
+		out->state_bytes += 4 * ls_shape_count(&ls_program_value(program, s)->shape);
+	program = ls_model_init(p->model);
+	for (int i = 0; i + 1 < ls_program_ops(program); i++)
+		if (strcmp(ls_program_op(program, i)->kind, "init_const"))
+			out->parameters += ls_shape_count(&ls_program_value(program, ls_program_op(program, i)->outputs[0])->shape);
+}

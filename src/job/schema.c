@@ -1,0 +1,195 @@
+#include "job/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AT(member) offsetof(ls_job_spec, member)
+#define BIT(choice) (1u << (choice))
+
+static const char *const pools[] = {"max", "avg", NULL};
+static const char *const schedules[] = {"constant", "step", "cosine", NULL};
+static const char *const modes[] = {"logged", "plain", "exact", "pinned", NULL};
+static const char *const computes[] = {"fp64", "fp32", NULL};
+static const char *const thresholds[] = {"certified", "fixed", "adaptive", NULL};
+static const char *const encodings[] = {"sparse", "dense", NULL};
+
+/* The order is that of the signed bytes: a change of order, type or meaning is a new LS_JOB_VERSION. */
+const ls_job__field ls_job__fields[] = {
+	{.path = "lockstep", .type = LS_JOB__INT, .offset = AT(version), .min = LS_JOB_VERSION, .max = LS_JOB_VERSION,
+	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSIGNED, .example = "1", // the signed bytes begin with the version
+	 .help = "version of this format and of the specification"},
+	{.path = "name", .type = LS_JOB__NAME, .offset = AT(name), .min = 1, .max = LS_JOB_NAME_MAX,
+	 .flags = LS_JOB__REQUIRED, .help = "what people call this job"},
+	{.path = "model.arch", .type = LS_JOB__WORD, .offset = AT(model.arch), .min = 1, .max = LS_JOB_WORD_MAX,
+	 .flags = LS_JOB__REQUIRED, .help = "the model: logreg, mlp, lenet5"},
+	{.path = "model.classes", .type = LS_JOB__INT, .offset = AT(model.classes), .min = 2, .max = 65536,
+	 .flags = LS_JOB__REQUIRED, .example = "10", .help = "number of classes"},
+	{.path = "model.hidden", .type = LS_JOB__INTS, .offset = AT(model.hidden), .min = 1, .max = 65536,
+	 .flags = LS_JOB__UNSET, .example = "[256, 128]", .for_arch = "mlp", .help = "widths of the hidden layers (mlp)"},
+	{.path = "model.pool", .type = LS_JOB__CHOICE, .offset = AT(model.pool), .choices = pools, .fallback = "max",
+	 .example = "max", .for_arch = "lenet5", .help = "kind of pooling (lenet5)"},
+	{.path = "data.format", .type = LS_JOB__WORD, .offset = AT(data.format), .min = 1, .max = LS_JOB_WORD_MAX,
+	 .flags = LS_JOB__REQUIRED, .example = "idx", .help = "how the data is stored: idx"},
+	{.path = "data.path", .type = LS_JOB__PATH, .offset = AT(data.path), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
+	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "fashion-mnist",
+	 .help = "where the data lies, below $LOCKSTEP_DATA where that is set; not part of the job id"},
+	{.path = "data.limit", .type = LS_JOB__INT, .offset = AT(data.limit), .min = 0, .max = 0x1p40, .fallback = "0",
+	 .help = "use the first so many samples; 0 uses all"},
+	{.path = "data.mean", .type = LS_JOB__REAL, .offset = AT(data.mean), .min = 0, .max = 255, .fallback = "0",
+	 .example = "72.94", .help = "subtracted from each byte of a sample"},
+	{.path = "data.std", .type = LS_JOB__REAL, .offset = AT(data.std), .min = 1, .max = 1000, .fallback = "255",
+	 .example = "90.02", .help = "divides it after that; 255 with mean 0 gives 0 to 1"},
+	{.path = "data.augment", .type = LS_JOB__NONE, .offset = AT(data.augment), .flags = LS_JOB__UNSET,
+	 .example = "[]", .for_arch = "", .help = "changes to samples while they are loaded"},
+	{.path = "train.steps", .type = LS_JOB__INT, .offset = AT(train.steps), .min = 1, .max = 0x1p40,
+	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .rival = "train.epochs", .example = "1000", .for_arch = "",
+	 .help = "length of the run in optimizer steps (this or epochs)"},
+	{.path = "train.epochs", .type = LS_JOB__INT, .offset = AT(train.epochs), .min = 1, .max = 0x1p20,
+	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .rival = "train.steps", .example = "2",
+	 .help = "length of the run in passes over the data (this or steps)"},
+	{.path = "train.batch", .type = LS_JOB__INT, .offset = AT(train.batch), .min = 1, .max = 0x1p20,
+	 .flags = LS_JOB__REQUIRED, .example = "64", .help = "samples in one step"},
+	{.path = "train.seed", .type = LS_JOB__INT, .offset = AT(train.seed), .min = 0, .max = UINT32_MAX, .fallback = "1",
+	 .help = "key of all random numbers of the run"},
+	{.path = "train.commit_every", .type = LS_JOB__INT, .offset = AT(train.commit_every), .min = 1, .max = 0x1p40,
+	 .fallback = "1", .help = "steps between two leaves of the run's tree"},
+	{.path = "optimizer.name", .type = LS_JOB__WORD, .offset = AT(optimizer.name), .min = 1, .max = LS_JOB_WORD_MAX,
+	 .flags = LS_JOB__REQUIRED, .example = "sgd", .help = "the optimizer: sgd"},
+	{.path = "optimizer.lr", .type = LS_JOB__REAL, .offset = AT(optimizer.lr), .min = 0, .max = 1000,
+	 .flags = LS_JOB__REQUIRED, .example = "0.01", .help = "learning rate"},
+	{.path = "optimizer.momentum", .type = LS_JOB__REAL, .offset = AT(optimizer.momentum), .min = 0, .max = 1,
+	 .fallback = "0", .example = "0.9", .help = "share of the last step that is kept"},
+	{.path = "optimizer.weight_decay", .type = LS_JOB__REAL, .offset = AT(optimizer.weight_decay), .min = 0,
+	 .max = 1000, .fallback = "0", .help = "this times the weight is added to its gradient"},
+	{.path = "optimizer.nesterov", .type = LS_JOB__BOOL, .offset = AT(optimizer.nesterov), .fallback = "false",
+	 .help = "Nesterov's form of momentum"},
+	{.path = "schedule.name", .type = LS_JOB__CHOICE, .offset = AT(schedule.name), .choices = schedules,
+	 .fallback = "constant", .help = "how the learning rate changes"},
+	{.path = "schedule.warmup", .type = LS_JOB__INT, .offset = AT(schedule.warmup), .min = 0, .max = 0x1p40,
+	 .fallback = "0", .help = "steps over which the rate grows to lr"},
+	{.path = "schedule.gamma", .type = LS_JOB__REAL, .offset = AT(schedule.gamma), .min = 0, .max = 1,
+	 .fallback = "0.1", .selector = "schedule.name", .reads = BIT(LS_JOB_STEP), .example = "0.1",
+	 .for_arch = "", .help = "factor of each drop (schedule step)"},
+	{.path = "schedule.every", .type = LS_JOB__INT, .offset = AT(schedule.every), .min = 1, .max = 0x1p40,
+	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .selector = "schedule.name", .reads = BIT(LS_JOB_STEP),
+	 .example = "1000", .for_arch = "", .help = "steps between two drops (schedule step)"},
+	{.path = "arithmetic.mode", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.mode), .choices = modes,
+	 .refused = BIT(LS_JOB_EXACT) | BIT(LS_JOB_PINNED), .fallback = "logged",
+	 .help = "logged can be audited; plain cannot"},
+	{.path = "arithmetic.grid", .type = LS_JOB__INT, .offset = AT(arithmetic.grid), .min = 16, .max = 32,
+	 .fallback = "32", .help = "bits of activations and gradients: 32 FP32, 19 TF32, 16 bfloat16"},
+	{.path = "arithmetic.state_grid", .type = LS_JOB__INT, .offset = AT(arithmetic.state_grid), .min = 16, .max = 32,
+	 .fallback = "32", .help = "bits of weights and optimizer state"},
+	{.path = "arithmetic.compute", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.compute), .choices = computes,
+	 .refused = BIT(LS_JOB_FP32), .fallback = "fp64", .selector = "arithmetic.mode",
+	 .reads = BIT(LS_JOB_LOGGED) | BIT(LS_JOB_PLAIN), .help = "precision in which platforms sum products"},
+	{.path = "arithmetic.threshold", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.threshold), .choices = thresholds,
+	 .refused = BIT(LS_JOB_FIXED) | BIT(LS_JOB_ADAPTIVE), .with_value = BIT(LS_JOB_FIXED) | BIT(LS_JOB_ADAPTIVE),
+	 .fallback = "certified", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
+	 .help = "how close to a rounding boundary is logged"},
+	{.path = "arithmetic.encoding", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.encoding), .choices = encodings,
+	 .fallback = "sparse", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
+	 .help = "coding of the rounding log"},
+	{.path = "arithmetic.depth", .type = LS_JOB__INT, .offset = AT(arithmetic.depth), .min = 0, .max = 0x1p21,
+	 .fallback = "0", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
+	 .help = "depth of sums that a platform may use; 0: 512 + K/512"},
+};
+
+const size_t ls_job__field_count = sizeof ls_job__fields / sizeof ls_job__fields[0];
+
+const ls_job__field *ls_job__find(const char *path)
+{
+	for (size_t i = 0; i < ls_job__field_count; i++)
+		if (strcmp(ls_job__fields[i].path, path) == 0)
+			return &ls_job__fields[i];
+	return NULL;
+}
+
+size_t ls_job__section_len(const char *path)
+{
+	const char *dot = strchr(path, '.');
+	return dot ? (size_t)(dot - path) : 0;
+}
+
+bool ls_job__is_section(const char *path)
+{
+	size_t len = strlen(path);
+	if (len == 0)
+		return true;
+	for (size_t i = 0; i < ls_job__field_count; i++)
+		if (ls_job__section_len(ls_job__fields[i].path) == len && memcmp(ls_job__fields[i].path, path, len) == 0)
+			return true;
+	return false;
+}
+
+bool ls_job__is_read(const ls_job__field *field, const ls_job_spec *spec)
+{
+	uint32_t choice;
+	if (!field->selector)
+		return true;
+	memcpy(&choice, (const char *)spec + ls_job__find(field->selector)->offset, sizeof choice);
+	return field->reads >> choice & 1;
+}
+
+/* ---- the nearest key ---- */
+
+#define KEY_MAX 48 // longer texts are compared by their first bytes
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+	return m < c ? m : c;
+}
+
+/* Levenshtein's distance of two short texts. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t la = strnlen(a, KEY_MAX), lb = strnlen(b, KEY_MAX), row[KEY_MAX + 1];
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= la; i++) {
+		size_t corner = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= lb; j++) {
+			size_t up = row[j];
+			row[j] = min3(up + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
+			corner = up;
+		}
+	}
+	return row[lb];
+}
+
+static const char *last_part(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	return dot ? dot + 1 : path;
+}
+
+/* A right key in the wrong section is one step away, so that `batch` leads to train.batch. */
+static size_t unlikeness(const char *path, const char *candidate)
+{
+	size_t whole = distance(path, candidate), part = distance(last_part(path), last_part(candidate)) + 1;
+	return whole < part ? whole : part;
+}
+
+static void consider(char *out, size_t out_size, size_t *best, const char *path, const char *candidate)
+{
+	size_t d = unlikeness(path, candidate);
+	if (d < *best) {
+		*best = d;
+		snprintf(out, out_size, "%s", candidate);
+	}
+}
+
+void ls_job__nearest(char *out, size_t out_size, const char *path)
+{
+	size_t best = SIZE_MAX;
+	for (size_t i = 0; i < ls_job__field_count; i++) {
+		const char *candidate = ls_job__fields[i].path;
+		char section[KEY_MAX];
+		snprintf(section, sizeof section, "%.*s", (int)ls_job__section_len(candidate), candidate);
+		if (section[0])
+			consider(out, out_size, &best, path, section);
+		consider(out, out_size, &best, path, candidate);
+	}
+}

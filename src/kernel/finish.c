@@ -1,0 +1,194 @@
+#include "kernel/finish.h"
+
+#include <stdlib.h>
+
+void ls_flag_list_free(ls_flag_list *list)
+{
+	ls_free(list->flag);
+	*list = (ls_flag_list){0};
+}
+
+static ls_status reserve(ls_flag_list *list, size_t count)
+{
+	size_t capacity = list->capacity ? list->capacity : 256;
+	ls_flag *grown;
+	if (count <= list->capacity)
+		return LS_OK;
+	while (capacity < count)
+		capacity *= 2;
+	grown = ls_alloc(capacity, sizeof *grown);
+	if (!grown)
+		return LS_ERR_NOMEM;
+	if (list->count)
+		memcpy(grown, list->flag, list->count * sizeof *grown);
+	ls_free(list->flag);
+	list->flag = grown;
+	list->capacity = capacity;
+	return LS_OK;
+}
+
+ls_status ls_kernel__push_flag(ls_flag_list *list, const ls_flag *flag)
+{
+	ls_status status = reserve(list, list->count + 1);
+	if (status == LS_OK)
+		list->flag[list->count++] = *flag;
+	return status;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	int64_t x = ((const ls_flag *)a)->index, y = ((const ls_flag *)b)->index;
+	return (x > y) - (x < y);
+}
+
+ls_status ls_kernel__gather_flags(ls_flag_list *out, ls_finish_space *const *spaces, int count)
+{
+	size_t total = 0;
+	ls_status status = LS_OK;
+	for (int i = 0; i < count; i++)
+		total += spaces[i]->flags.count;
+	out->count = 0;
+	status = reserve(out, total);
+	for (int i = 0; i < count; i++) {
+		ls_flag_list *from = &spaces[i]->flags;
+		if (status == LS_OK && from->count) {
+			memcpy(out->flag + out->count, from->flag, from->count * sizeof *out->flag);
+			out->count += from->count;
+		}
+		from->count = 0;
+	}
+	if (out->count > 1)
+		qsort(out->flag, out->count, sizeof *out->flag, by_index);
+	return status;
+}
+
+ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_error *err)
+{
+	const ls_product *p = call->product;
+	if (p->rows < 1 || p->columns < 1 || p->terms < 1 || ls_product_all_terms(p) >= LS_TERMS_MAX)
+		return ls_error_set(err, LS_ERR_LIMIT, "product: found %lld x %lld with %lld terms, expected fewer than 2^21 terms",
+		                    (long long)p->rows, (long long)p->columns, (long long)p->terms);
+	if (call->bits < LS_GRID_MIN || call->bits > LS_GRID_MAX || (p->bias != LS_BIAS_NONE && !call->bias) ||
+	    (call->test && !call->flags))
+		return ls_error_set(err, LS_ERR_USAGE, "product: found a call without grid, bias or list of flags");
+	if (call->test && depth > call->depth - 2)
+		return ls_error_set(err, LS_ERR_USAGE, "product: found depth %lld, expected at least %lld for %lld terms",
+		                    (long long)call->depth, (long long)depth + 2, (long long)p->terms);
+	return LS_OK;
+}
+
+// A tile on its way out.
+struct tile {
+	const ls_kernel_table *table;
+	const ls_product_call *call;
+	const ls_sums *sums;
+	ls_finish_space *space;
+	int64_t sample_i, sample_j; // −1 where there is none
+};
+
+static ls_bound_row bound_at(const struct tile *t, int64_t i, int64_t at)
+{
+	const ls_finish_space *s = t->space;
+	return (ls_bound_row){s->row[i], s->row_bias[i], s->column + at, s->column_bias + at};
+}
+
+static int64_t test_on_grid(const struct tile *tile, float *out, const double *c, const ls_bound_row *b, int64_t n)
+{
+	int bits = tile->call->bits;
+	int64_t hits = 0;
+	for (int64_t j = 0; j < n; j++) {
+		double t = (b->row * b->column[j] + b->row_bias) + b->column_bias[j];
+		out[j] = ls_round_f64(c[j], bits);
+		tile->space->hit[hits] = (uint32_t)j;
+		hits += ls_ambiguous(c[j], t, bits);
+	}
+	return hits;
+}
+
+static void round_plain(const struct tile *t, float *out, const double *c, int64_t n)
+{
+	if (t->call->bits == 32) {
+		t->table->round(out, c, n);
+		return;
+	}
+	for (int64_t j = 0; j < n; j++)
+		out[j] = ls_round_f64(c[j], t->call->bits);
+}
+
+static ls_status push(const struct tile *tile, int64_t i, int64_t j, double c, const ls_bound_row *b, int64_t k)
+{
+	double t = (b->row * b->column[k] + b->row_bias) + b->column_bias[k];
+	ls_flag flag = {ls_product_out_index(tile->call->product, i, j), c, t};
+	return ls_kernel__push_flag(&tile->space->flags, &flag);
+}
+
+// Row i of the tile, n columns from number `at` on. `out` receives their values side by side.
+static ls_status test_run(const struct tile *t, float *out, int64_t i, int64_t at, int64_t n)
+{
+	const double *c = t->sums->c + i * t->sums->ldc + at;
+	int64_t row = t->sums->i0 + i, column = t->sums->j0 + at, hits;
+	ls_bound_row b = bound_at(t, i, at);
+	bool sample = row == t->sample_i && t->sample_j >= column && t->sample_j < column + n;
+	ls_status status = LS_OK;
+	hits = t->call->bits == 32 ? t->table->test(out, c, &b, n, t->space->hit) : test_on_grid(t, out, c, &b, n);
+	for (int64_t h = 0; h < hits && status == LS_OK; h++) {
+		uint32_t k = t->space->hit[h];
+		out[k] = ls_round_f64(c[k], t->call->bits);
+		sample = sample && column + k != t->sample_j;
+		status = push(t, row, column + k, c[k], &b, k);
+	}
+	if (sample && status == LS_OK)
+		status = push(t, row, t->sample_j, c[t->sample_j - column], &b, t->sample_j - column);
+	return status;
+}
+
+// n columns from number `at` on, between two jumps of the output's layout.
+static ls_status finish_run(const struct tile *t, int64_t at, int64_t n)
+{
+	const ls_product *p = t->call->product;
+	const ls_sums *s = t->sums;
+	float *out = t->call->out + ls_product_out_index(p, s->i0, s->j0 + at);
+	ls_status status = LS_OK;
+	for (int64_t i = 0; i < s->m && status == LS_OK; i++, out += p->row_stride) {
+		float *value = p->inner_stride == 1 ? out : t->space->value;
+		if (t->call->test)
+			status = test_run(t, value, i, at, n);
+		else
+			round_plain(t, value, s->c + i * s->ldc + at, n);
+		for (int64_t k = 0; value != out && k < n; k++)
+			out[k * p->inner_stride] = value[k];
+	}
+	return status;
+}
+
+static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish_space *space)
+{
+	ls_bias bias = call->product->bias;
+	for (int64_t i = 0; i < s->m; i++) {
+		space->row[i] = ls_bound_t(call->depth, ls_sqrt(s->row_squares[i]));
+		space->row_bias[i] = bias == LS_BIAS_ROW ? ls_bound_t(call->depth, __builtin_fabs(call->bias[s->i0 + i])) : 0;
+	}
+	for (int64_t j = 0; j < s->n; j++) {
+		space->column[j] = ls_sqrt(s->column_squares[j]);
+		space->column_bias[j] = bias == LS_BIAS_COLUMN ? ls_bound_t(call->depth, __builtin_fabs(call->bias[s->j0 + j])) : 0;
+	}
+}
+
+ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,
+                            ls_finish_space *space)
+{
+	struct tile t = {table, call, sums, space, -1, -1};
+	int64_t inner = call->product->inner;
+	ls_status status = LS_OK;
+	if (call->test)
+		make_bounds(call, sums, space);
+	if (call->test && call->sample >= 0)
+		ls_product_locate(call->product, call->sample, &t.sample_i, &t.sample_j);
+	for (int64_t at = 0; at < sums->n && status == LS_OK;) {
+		int64_t run = inner - (sums->j0 + at) % inner;
+		run = run < sums->n - at ? run : sums->n - at;
+		status = finish_run(&t, at, run);
+		at += run;
+	}
+	return status;
+}

@@ -1,0 +1,53 @@
+/* The end of a product: bounds from norms, rounding to the grid, the rounding test, flags. Every platform that has FP64
+ * sums of a tile ends here.
+ *
+ * The bound. B = d·u·S with S = Σ|ab| + |bias| ≤ ‖a‖·‖b‖ + |bias| (Cauchy–Schwarz; |bias| because its factor is 1).
+ * t = ls_bound_t(d, ‖a‖)·‖b‖ + ls_bound_t(d, |bias|). A norm is the root of fewer than 2^21 exact squares summed in FP64,
+ * so it is too small by less than 2^-31 of itself, and t's own few roundings lose less than 2^-50: ls_bound_t's factor
+ * 1 + 2^-20 covers both.
+ *
+ * Non-terms are packed as zero factors: adding 0·w to a sum that began at +0 changes no bit while w is finite. Where some
+ * factor is not finite, its product is infinite or NaN (also 0·inf), and no later addition makes that finite again: a
+ * finite C proves that every factor was finite, and a C that is not finite is flagged, so that the caller decides it
+ * from the definition, which skips non-terms.
+ */
+#ifndef LS_KERNEL_FINISH_H
+#define LS_KERNEL_FINISH_H
+
+#include "kernel/table.h"
+
+#include <lockstep/kernel.h>
+
+/* FP64 sums of rows i0 … i0+m−1, columns j0 … j0+n−1. */
+typedef struct ls_sums {
+	int64_t i0, j0, m, n;
+	const double *c; /* element (i, j) at c[(i−i0)·ldc + j−j0] */
+	int64_t ldc;
+	const double *row_squares;    /* Σa², m of them; in mode plain unused */
+	const double *column_squares; /* Σb², n of them */
+} ls_sums;
+
+/* Room to work in, and the flags that are found. */
+typedef struct ls_finish_space {
+	double *row, *row_bias;       /* at least m */
+	double *column, *column_bias; /* these and the next at least n */
+	float *value;
+	uint32_t *hit;
+	ls_flag_list flags;
+} ls_finish_space;
+
+/* Writes the tile's part of call->out and appends its flags. The sample, if it lies in the tile, is flagged once.
+ * LS_ERR_NOMEM where the list of flags cannot grow. */
+ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,
+                            ls_finish_space *space);
+
+/* Appends to a list; LS_ERR_NOMEM where it cannot grow. */
+ls_status ls_kernel__push_flag(ls_flag_list *list, const ls_flag *flag);
+
+/* Moves all flags into `out`, ascending by index; the lists are left empty. */
+ls_status ls_kernel__gather_flags(ls_flag_list *out, ls_finish_space *const *spaces, int count);
+
+/* LS_OK where the call is sane and this depth of summation is allowed by its d. */
+ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_error *err);
+
+#endif

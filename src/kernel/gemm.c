@@ -1,0 +1,269 @@
+#include "kernel/gemm.h"
+
+enum {
+	TILE_ROWS = 224,      // a block of 224 × 256 FP64 is half an L2 cache of 1 MiB
+	TILE_COLUMNS = 1024,
+	TILE_ELEMENTS = 131072 // the tile itself: 1 MiB
+};
+
+struct worker {
+	double *memory; // everything below is cut from it
+	size_t capacity;
+	double *a, *b, *c, *total, *spare, *row_squares, *column_squares;
+	ls_pack_space *pack;
+	ls_finish_space finish;
+	ls_status status;
+};
+
+struct ls_gemm {
+	const ls_kernel_table *table;
+	const ls_engine *engine;
+	ls_pool *pool;
+	int workers;
+	struct worker *worker;
+};
+
+// One product in progress.
+struct job {
+	ls_gemm *gemm;
+	const ls_product_call *call;
+	ls_source a, b;
+	int64_t tile_rows, tile_columns, tiles_down, tiles_across;
+};
+
+// ---- the native engine ----
+
+static void multiply_native(const ls_engine *engine, const ls_kernel_table *table, const ls_block *k)
+{
+	for (int64_t q = 0; q < k->columns->panels; q++) {
+		int64_t column = ls_kernel__panel_row(k->columns, q);
+		int n = ls_kernel__panel_lanes(k->columns, q);
+		for (int64_t p = 0; p < k->rows->panels; p++) {
+			int64_t row = ls_kernel__panel_row(k->rows, p);
+			table->tile(ls_kernel__panel_lanes(k->rows, p), n, k->k, k->a + row * k->k, k->b + column * k->k,
+			            k->c + row * k->ldc + column, k->ldc, k->add);
+		}
+	}
+}
+
+const ls_engine ls_kernel__native_engine = {.block = 256, .group = 64, .multiply = multiply_native};
+
+int64_t ls_kernel__engine_depth(const ls_engine *e, int64_t terms, bool bias)
+{
+	int64_t blocks = (terms + e->block - 1) / e->block, groups = (blocks + e->group - 1) / e->group;
+	int64_t full = blocks > 1 ? e->block : terms, rest = terms - (blocks - 1) * e->block;
+	int64_t first = full - 1 + (blocks < e->group ? blocks : e->group) - 1 + groups - 1;
+	int64_t last = rest - 1 + bias + (blocks > 1) + (groups > 1);
+	return first > last ? first : last;
+}
+
+// ---- one tile ----
+
+static ls_layout row_layout(const ls_gemm *g, int64_t rows)
+{
+	return ls_kernel__layout(rows, g->table->mr, 1, true, g->engine->joined);
+}
+
+static ls_layout column_layout(const ls_gemm *g, int64_t columns)
+{
+	return ls_kernel__layout(columns, g->table->nr, g->table->lanes, false, g->engine->joined);
+}
+
+static void add_tile(double *to, const double *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] += from[i];
+}
+
+// Sums of the tile over all terms. Returns where they are: in w->c, or in w->total where there are several groups.
+static const double *sum_tile(const struct job *job, struct worker *w, int64_t i0, const ls_layout *rows, int64_t j0,
+                              const ls_layout *columns, int64_t ldc)
+{
+	const ls_gemm *g = job->gemm;
+	const ls_engine *e = g->engine;
+	int64_t terms = job->call->product->terms, number = 0;
+	bool test = job->call->test;
+	double *c = w->c;
+	for (int64_t k0 = 0; k0 < terms; k0 += e->block, number++) {
+		int64_t k = terms - k0 < e->block ? terms - k0 : e->block;
+		if (number == e->group)
+			c = w->total; // the first group's sum stays in w->c until the second is complete
+		ls_block block = {.rows = rows, .columns = columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare,
+		                  .add = number % e->group != 0};
+		block.k = ls_kernel__pack(g->table, &job->a, i0, rows, k0, k, w->a, test ? w->row_squares : NULL, w->pack);
+		ls_kernel__pack(g->table, &job->b, j0, columns, k0, k, w->b, test ? w->column_squares : NULL, w->pack);
+		e->multiply(e, g->table, &block);
+		if (c != w->c && (number % e->group == e->group - 1 || k0 + k == terms))
+			add_tile(w->c, w->total, rows->rows * ldc);
+	}
+	return w->c;
+}
+
+static void run_tile(void *context, int64_t index, int worker)
+{
+	struct job *job = context;
+	struct worker *w = &job->gemm->worker[worker];
+	const ls_product *p = job->call->product;
+	int64_t i0 = index / job->tiles_across * job->tile_rows, j0 = index % job->tiles_across * job->tile_columns;
+	int64_t m = p->rows - i0 < job->tile_rows ? p->rows - i0 : job->tile_rows;
+	int64_t n = p->columns - j0 < job->tile_columns ? p->columns - j0 : job->tile_columns;
+	ls_layout rows = row_layout(job->gemm, m), columns = column_layout(job->gemm, n);
+	ls_sums sums = {.i0 = i0, .j0 = j0, .m = m, .n = n, .ldc = ls_kernel__layout_lanes(&columns),
+	                .row_squares = w->row_squares, .column_squares = w->column_squares};
+	if (w->status != LS_OK)
+		return;
+	memset(w->row_squares, 0, (size_t)m * sizeof(double));
+	memset(w->column_squares, 0, (size_t)n * sizeof(double));
+	sums.c = sum_tile(job, w, i0, &rows, j0, &columns, sums.ldc);
+	w->status = ls_kernel__finish(job->gemm->table, job->call, &sums, &w->finish);
+}
+
+// ---- planning ----
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+// Tiles as large as the caches like, but enough of them to keep every worker busy to the end.
+static void plan_tiles(struct job *job)
+{
+	const ls_gemm *g = job->gemm;
+	const ls_product *p = job->call->product;
+	int64_t nr = g->table->nr, want = g->workers > 1 ? 4 * g->workers : 1, blocks;
+	job->tiles_down = divide_up(p->rows, TILE_ROWS);
+	if (want > 1 && divide_up(p->columns, nr) * job->tiles_down < want)
+		job->tiles_down = clamp(divide_up(want, divide_up(p->columns, nr)), 1, divide_up(p->rows, g->table->mr));
+	job->tile_rows = divide_up(p->rows, job->tiles_down);
+	job->tile_columns = clamp(TILE_ELEMENTS / job->tile_rows, nr, TILE_COLUMNS);
+	blocks = divide_up(p->columns, job->tile_columns);
+	if (blocks * job->tiles_down < want)
+		blocks = divide_up(want, job->tiles_down);
+	job->tile_columns = divide_up(divide_up(p->columns, blocks), nr) * nr;
+	job->tiles_down = divide_up(p->rows, job->tile_rows);
+	job->tiles_across = divide_up(p->columns, job->tile_columns);
+}
+
+// Takes `count` doubles, rounded up to whole cache lines, from the worker's memory. Without memory it only counts.
+static double *cut(struct worker *w, size_t *used, int64_t count)
+{
+	double *at = w->memory ? w->memory + *used : NULL;
+	*used += ((size_t)count + 7) / 8 * 8;
+	return at;
+}
+
+static size_t lay_out(struct worker *w, const struct job *job)
+{
+	const ls_engine *e = job->gemm->engine;
+	int64_t m = job->tile_rows, n = job->tile_columns + LS_PANEL_LANES, k = e->block + 1;
+	size_t used = 0;
+	w->a = cut(w, &used, m * k);
+	w->b = cut(w, &used, n * k);
+	w->c = cut(w, &used, m * n);
+	w->total = divide_up(job->call->product->terms, e->block) > e->group ? cut(w, &used, m * n) : NULL;
+	w->spare = e->spare ? cut(w, &used, m * n) : NULL;
+	w->row_squares = cut(w, &used, m + LS_PANEL_LANES);
+	w->column_squares = cut(w, &used, n + LS_PANEL_LANES);
+	w->finish.row = cut(w, &used, m);
+	w->finish.row_bias = cut(w, &used, m);
+	w->finish.column = cut(w, &used, n);
+	w->finish.column_bias = cut(w, &used, n);
+	w->finish.value = (float *)cut(w, &used, (n + 1) / 2);
+	w->finish.hit = (uint32_t *)cut(w, &used, (n + 1) / 2);
+	return used;
+}
+
+static ls_status reserve_worker(struct worker *w, const struct job *job, ls_error *err)
+{
+	struct worker counted = {0};
+	size_t need = lay_out(&counted, job);
+	if (need > w->capacity) {
+		ls_free(w->memory);
+		w->capacity = 0;
+		w->memory = ls_alloc(need, sizeof(double));
+		if (!w->memory)
+			return ls_error_set(err, LS_ERR_NOMEM, "out of memory for a tile of %lld x %lld", (long long)job->tile_rows,
+			                    (long long)job->tile_columns);
+		w->capacity = need;
+	}
+	lay_out(w, job);
+	w->status = LS_OK;
+	w->finish.flags.count = 0;
+	return LS_OK;
+}
+
+// ---- life ----
+
+ls_status ls_kernel__gemm_open(ls_gemm **out, const ls_kernel_table *table, const ls_engine *engine, ls_pool *pool,
+                               ls_error *err)
+{
+	ls_gemm *g = *out = ls_alloc(1, sizeof *g);
+	if (!g)
+		return ls_error_set(err, LS_ERR_NOMEM, "out of memory");
+	g->table = table;
+	g->engine = engine;
+	g->pool = pool;
+	g->workers = ls_pool_threads(pool);
+	g->worker = ls_alloc((size_t)g->workers, sizeof *g->worker);
+	for (int i = 0; g->worker && i < g->workers; i++)
+		if (!(g->worker[i].pack = ls_alloc(1, sizeof *g->worker[i].pack)))
+			break;
+	if (!g->worker || !g->worker[g->workers - 1].pack) {
+		ls_kernel__gemm_free(g);
+		*out = NULL;
+		return ls_error_set(err, LS_ERR_NOMEM, "out of memory");
+	}
+	return LS_OK;
+}
+
+void ls_kernel__gemm_free(ls_gemm *g)
+{
+	if (!g)
+		return;
+	for (int i = 0; g->worker && i < g->workers; i++) {
+		ls_free(g->worker[i].memory);
+		ls_free(g->worker[i].pack);
+		ls_flag_list_free(&g->worker[i].finish.flags);
+	}
+	ls_free(g->worker);
+	ls_free(g);
+}
+
+static ls_status gather(ls_gemm *g, const ls_product_call *call)
+{
+	ls_finish_space *spaces[1024]; // as many as a pool has threads
+	ls_status status = LS_OK;
+	for (int i = 0; i < g->workers; i++) {
+		spaces[i] = &g->worker[i].finish;
+		if (g->worker[i].status != LS_OK)
+			status = g->worker[i].status;
+	}
+	if (status == LS_OK && call->test)
+		status = ls_kernel__gather_flags(call->flags, spaces, g->workers);
+	return status;
+}
+
+ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error *err)
+{
+	const ls_product *p = call->product;
+	struct job job = {.gemm = g, .call = call};
+	bool extra = p->bias != LS_BIAS_NONE;
+	ls_status status = LS_OK;
+	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
+	job.a = (ls_source){&p->a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
+	job.b = (ls_source){&p->b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
+	plan_tiles(&job);
+	for (int i = 0; i < g->workers; i++)
+		LS_TRY(reserve_worker(&g->worker[i], &job, err));
+	ls_pool_run(g->pool, job.tiles_down * job.tiles_across, run_tile, &job);
+	status = gather(g, call);
+	if (status != LS_OK)
+		ls_error_set(err, status, "out of memory for the elements whose rounding is not settled");
+done:
+	return status;
+}

@@ -1,0 +1,107 @@
+// The portable table: what every other instruction set must equal.
+#include "kernel/table.h"
+
+#include <lockstep/num.h>
+
+// Two lanes: one register on every processor with 128-bit vectors, plain scalars elsewhere.
+typedef double pair __attribute__((vector_size(16)));
+
+#define TILE_ROWS 4
+#define TILE_COLUMNS 4
+
+// `m` is a constant in every call, so that the accumulators live in registers.
+static inline __attribute__((always_inline)) void multiply(const int m, int64_t k, const double *a, const double *b,
+                                                           double *c, int64_t ldc, bool add)
+{
+	pair acc[TILE_ROWS][2] = {{{0}}};
+	for (; k > 0; k--, a += m, b += TILE_COLUMNS) {
+		pair b0 = {b[0], b[1]}, b1 = {b[2], b[3]};
+		for (int i = 0; i < m; i++) {
+			pair ai = {a[i], a[i]};
+			acc[i][0] += ai * b0;
+			acc[i][1] += ai * b1;
+		}
+	}
+	for (int i = 0; i < m; i++, c += ldc)
+		for (int j = 0; j < TILE_COLUMNS; j++)
+			c[j] = add ? c[j] + acc[i][j / 2][j % 2] : acc[i][j / 2][j % 2];
+}
+
+static void tile(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add)
+{
+	switch (m) {
+	case 1: multiply(1, k, a, b, c, ldc, add); break;
+	case 2: multiply(2, k, a, b, c, ldc, add); break;
+	case 3: multiply(3, k, a, b, c, ldc, add); break;
+	default: multiply(4, k, a, b, c, ldc, add); break;
+	}
+}
+
+static void store(const ls_panel *p, int64_t k, int r, double v)
+{
+	p->dst[k * p->ld + r] = v;
+	if (p->squares)
+		p->squares[r] += v * v;
+}
+
+static void widen(const ls_panel *p, const float *src, int64_t stride)
+{
+	for (int64_t k = 0; k < p->k; k++, src += stride)
+		for (int r = 0; r < p->w; r++)
+			store(p, k, r, r < p->n ? (double)src[r] : 0);
+}
+
+static void transpose(const ls_panel *p, const float *const *row)
+{
+	for (int64_t k = 0; k < p->k; k++)
+		for (int r = 0; r < p->w; r++)
+			store(p, k, r, row[r][k]);
+}
+
+static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
+{
+	int64_t slot = 0, moved = 0;
+	for (int64_t k = 0; k < p->k; k++) {
+		double lane[LS_PANEL_LANES] = {0};
+		for (int32_t e = plan->start[slot]; e < plan->start[slot + 1]; e++)
+			for (uint32_t rest = plan->tap[e].mask; rest; rest &= rest - 1) {
+				int r = __builtin_ctz(rest);
+				lane[r] = x[plan->tap[e].offset + moved + r];
+			}
+		for (int r = 0; r < p->w; r++)
+			store(p, k, r, lane[r]);
+		if (++slot == plan->slots) {
+			slot = 0;
+			moved += plan->plane;
+		}
+	}
+}
+
+static void round_row(float *out, const double *c, int64_t n)
+{
+	for (int64_t j = 0; j < n; j++)
+		out[j] = ls_f32(c[j]);
+}
+
+static int64_t test_row(float *out, const double *c, const ls_bound_row *b, int64_t n, uint32_t *hit)
+{
+	int64_t hits = 0;
+	for (int64_t j = 0; j < n; j++) {
+		double t = (b->row * b->column[j] + b->row_bias) + b->column_bias[j];
+		t += 0 * c[j]; // NaN where c is not finite, else nothing
+		float low = ls_f32(c[j] - t), high = ls_f32(c[j] + t);
+		out[j] = low;
+		hit[hits] = (uint32_t)j;
+		hits += !(low == high); // neither is −0, and NaN must count
+	}
+	return hits;
+}
+
+void ls_kernel__portable(ls_kernel_table *t)
+{
+	*t = (ls_kernel_table){
+		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
+		.tile = tile, .widen = widen, .transpose = transpose, .expand = expand,
+		.round = round_row, .test = test_row,
+	};
+}

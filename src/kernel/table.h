@@ -1,0 +1,78 @@
+/* The kernels that differ between instruction sets. A table starts as a copy of the portable one and is overridden row
+ * by row; every row returns the same bits on every instruction set, so a choice of table is a choice of speed only.
+ *
+ * Lanes: a panel holds `n` rows of an operand side by side, k ascending: element (k, r) lies at dst[k·ld + r].
+ */
+#ifndef LS_KERNEL_TABLE_H
+#define LS_KERNEL_TABLE_H
+
+#include <lockstep/base.h>
+
+#define LS_PANEL_LANES 16  /* most rows of a panel, on any instruction set */
+#define LS_BLOCK_TERMS 512 /* most terms of a K block, for any engine */
+
+/* Where a piece of an operand is packed to. */
+typedef struct ls_panel {
+	double *dst;
+	int64_t ld;      /* distance of successive k, ≥ w */
+	int n, w;        /* rows there are; lanes to write, the lanes n … w−1 with zero */
+	int64_t k;       /* terms */
+	double *squares; /* LS_PANEL_LANES running sums of squares, k ascending, or NULL */
+} ls_panel;
+
+/* A set of lanes whose elements lie side by side: lane r of `mask` reads x[offset + r]. */
+typedef struct ls_tap {
+	int64_t offset;
+	uint32_t mask;
+} ls_tap;
+
+/* Term number k of the piece reads the taps of slot k mod slots, moved on by `plane` elements for every full cycle of
+ * slots. A lane without a tap is no term and reads zero. */
+typedef struct ls_patch_plan {
+	int64_t slots, plane;
+	int32_t start[LS_BLOCK_TERMS + 1]; /* slot s has tap[start[s]] … tap[start[s+1]−1] */
+	ls_tap tap[LS_BLOCK_TERMS * LS_PANEL_LANES];
+} ls_patch_plan;
+
+/* Bound of row i in columns j: t = (row·column[j] + row_bias) + column_bias[j]. */
+typedef struct ls_bound_row {
+	double row, row_bias;
+	const double *column, *column_bias;
+} ls_bound_row;
+
+typedef struct ls_kernel_table {
+	const char *isa;
+	int mr, nr, lanes; /* rows and columns of a register tile; columns come in multiples of `lanes` */
+
+	/* For each of m ≤ mr rows and n ≤ nr columns (n a multiple of lanes): acc = +0; acc = acc + a·b for k ascending;
+	 * c = add ? c + acc : acc. `a` is a panel with ld = m, `b` one with ld = n. Products of two FP32 numbers are exact
+	 * in FP64, so a fused multiply-add and a multiplication followed by an addition give the same bits. */
+	void (*tile)(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add);
+
+	/* Rows side by side: element (k, r) is src[k·stride + r]. */
+	void (*widen)(const ls_panel *p, const float *src, int64_t stride);
+	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */
+	void (*transpose)(const ls_panel *p, const float *const *row);
+	/* Patches of an image by a plan. */
+	void (*expand)(const ls_panel *p, const float *x, const ls_patch_plan *plan);
+
+	/* out[j] = R(c[j]) to FP32. */
+	void (*round)(float *out, const double *c, int64_t n);
+	/* Writes R(c[j]) to FP32 for all j where R(c−t) = R(c+t) and leaves the numbers of the others in hit[]; what it
+	 * writes for those is unspecified. Returns how many there are. Anything not finite is a hit. */
+	int64_t (*test)(float *out, const double *c, const ls_bound_row *bound, int64_t n, uint32_t *hit);
+} ls_kernel_table;
+
+/* Names: portable, avx2, avx512, neon. NULL: environment LOCKSTEP_ISA, else the best that this processor runs.
+ * LS_ERR_UNSUPPORTED where the processor or this build lacks it, LS_ERR_USAGE for an unknown name. */
+ls_status ls_kernel__table_init(ls_kernel_table *out, const char *isa, ls_error *err);
+
+void ls_kernel__portable(ls_kernel_table *table);
+void ls_kernel__pack_avx2(ls_kernel_table *table);
+void ls_kernel__tile_avx2(ls_kernel_table *table);
+void ls_kernel__round_avx2(ls_kernel_table *table);
+void ls_kernel__pack_avx512(ls_kernel_table *table);
+void ls_kernel__tile_avx512(ls_kernel_table *table);
+void ls_kernel__round_avx512(ls_kernel_table *table);
+
+#endif

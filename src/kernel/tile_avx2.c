@@ -1,0 +1,65 @@
+// Register tiles of 6 × 8 FP64: 12 accumulators, two registers of b, one broadcast of a.
+#include "kernel/table.h"
+
+#include <immintrin.h>
+
+#define TILE_ROWS 6
+#define LANES 4
+
+// `m` and `v` are constants in every call, so that the accumulators live in registers.
+static inline __attribute__((always_inline)) void multiply(const int m, const int v, int64_t k, const double *a,
+                                                           const double *b, double *c, int64_t ldc, bool add)
+{
+	__m256d acc[TILE_ROWS][2], bv[2];
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			acc[i][j] = _mm256_setzero_pd();
+	for (; k > 0; k--, a += m, b += v * LANES) {
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			bv[j] = _mm256_loadu_pd(b + j * LANES);
+#pragma GCC unroll 6
+		for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+			for (int j = 0; j < v; j++)
+				acc[i][j] = _mm256_fmadd_pd(_mm256_set1_pd(a[i]), bv[j], acc[i][j]);
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++) {
+			double *to = c + i * ldc + j * LANES;
+			_mm256_storeu_pd(to, add ? _mm256_add_pd(_mm256_loadu_pd(to), acc[i][j]) : acc[i][j]);
+		}
+}
+
+static inline __attribute__((always_inline)) void by_rows(int m, const int v, int64_t k, const double *a,
+                                                          const double *b, double *c, int64_t ldc, bool add)
+{
+	switch (m) {
+	case 1: multiply(1, v, k, a, b, c, ldc, add); break;
+	case 2: multiply(2, v, k, a, b, c, ldc, add); break;
+	case 3: multiply(3, v, k, a, b, c, ldc, add); break;
+	case 4: multiply(4, v, k, a, b, c, ldc, add); break;
+	case 5: multiply(5, v, k, a, b, c, ldc, add); break;
+	default: multiply(6, v, k, a, b, c, ldc, add); break;
+	}
+}
+
+static void tile(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add)
+{
+	if (n == LANES)
+		by_rows(m, 1, k, a, b, c, ldc, add);
+	else
+		by_rows(m, 2, k, a, b, c, ldc, add);
+}
+
+void ls_kernel__tile_avx2(ls_kernel_table *t)
+{
+	t->mr = TILE_ROWS;
+	t->nr = 2 * LANES;
+	t->lanes = LANES;
+	t->tile = tile;
+}

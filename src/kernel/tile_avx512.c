@@ -1,0 +1,73 @@
+// Register tiles of 14 × 16 FP64: 28 accumulators, two registers of b, one broadcast of a.
+#include "kernel/table.h"
+
+#include <immintrin.h>
+
+#define TILE_ROWS 14
+#define LANES 8
+
+// `m` and `v` are constants in every call, so that the accumulators live in registers.
+static inline __attribute__((always_inline)) void multiply(const int m, const int v, int64_t k, const double *a,
+                                                           const double *b, double *c, int64_t ldc, bool add)
+{
+	__m512d acc[TILE_ROWS][2], bv[2];
+#pragma GCC unroll 14
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			acc[i][j] = _mm512_setzero_pd();
+	for (; k > 0; k--, a += m, b += v * LANES) {
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			bv[j] = _mm512_loadu_pd(b + j * LANES);
+#pragma GCC unroll 14
+		for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+			for (int j = 0; j < v; j++)
+				acc[i][j] = _mm512_fmadd_pd(_mm512_set1_pd(a[i]), bv[j], acc[i][j]);
+	}
+#pragma GCC unroll 14
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++) {
+			double *to = c + i * ldc + j * LANES;
+			_mm512_storeu_pd(to, add ? _mm512_add_pd(_mm512_loadu_pd(to), acc[i][j]) : acc[i][j]);
+		}
+}
+
+static inline __attribute__((always_inline)) void by_rows(int m, const int v, int64_t k, const double *a,
+                                                          const double *b, double *c, int64_t ldc, bool add)
+{
+	switch (m) {
+	case 1: multiply(1, v, k, a, b, c, ldc, add); break;
+	case 2: multiply(2, v, k, a, b, c, ldc, add); break;
+	case 3: multiply(3, v, k, a, b, c, ldc, add); break;
+	case 4: multiply(4, v, k, a, b, c, ldc, add); break;
+	case 5: multiply(5, v, k, a, b, c, ldc, add); break;
+	case 6: multiply(6, v, k, a, b, c, ldc, add); break;
+	case 7: multiply(7, v, k, a, b, c, ldc, add); break;
+	case 8: multiply(8, v, k, a, b, c, ldc, add); break;
+	case 9: multiply(9, v, k, a, b, c, ldc, add); break;
+	case 10: multiply(10, v, k, a, b, c, ldc, add); break;
+	case 11: multiply(11, v, k, a, b, c, ldc, add); break;
+	case 12: multiply(12, v, k, a, b, c, ldc, add); break;
+	case 13: multiply(13, v, k, a, b, c, ldc, add); break;
+	default: multiply(14, v, k, a, b, c, ldc, add); break;
+	}
+}
+
+static void tile(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add)
+{
+	if (n == LANES)
+		by_rows(m, 1, k, a, b, c, ldc, add);
+	else
+		by_rows(m, 2, k, a, b, c, ldc, add);
+}
+
+void ls_kernel__tile_avx512(ls_kernel_table *t)
+{
+	t->mr = TILE_ROWS;
+	t->nr = 2 * LANES;
+	t->lanes = LANES;
+	t->tile = tile;
+}

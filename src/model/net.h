@@ -1,0 +1,48 @@
+/* Internal to src/model: what a model's file writes with. */
+#ifndef LS_MODEL_NET_H
+#define LS_MODEL_NET_H
+
+#include <lockstep/model.h>
+
+/* How a parameter starts. */
+typedef enum ls_init_kind { LS_INIT_UNIFORM, LS_INIT_CONST } ls_init_kind;
+typedef struct ls_init {
+	ls_init_kind kind;
+	double value; /* bound, or the constant */
+} ls_init;
+
+typedef struct ls_parameter {
+	char name[LS_NAME_MAX];
+	ls_shape shape;
+	ls_init init;
+} ls_parameter;
+
+/* A network being listed. The layers are walked twice: once to learn the parameters (a state is declared before the first
+ * op, in order of name), once to emit. */
+typedef struct ls_net {
+	const ls_model_options *options;
+	ls_program *program;
+	bool discovering;
+	ls_parameter *parameter;
+	int count, room;
+} ls_net;
+
+/* All take and return value numbers, −1 after a failure (which is sticky on the program). Names are those of torchvision:
+ * `name`.weight, `name`.bias. */
+int ls_net_linear(ls_net *net, int x, const char *name, int64_t out); /* (N, …) → (N, out); flattens */
+int ls_net_conv(ls_net *net, int x, const char *name, int64_t out, int64_t kernel, int64_t stride, int64_t pad);
+int ls_net_relu(ls_net *net, int x, const char *name);
+int ls_net_maxpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
+int ls_net_avgpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
+
+typedef struct ls_model_def {
+	const char *name;
+	/* From the batch x (N, C, H, W) to the logits (N, classes), the last layer being named LS_MODEL_LOGITS' owner: the
+	 * driver names its output. */
+	int (*build)(ls_net *net, int x);
+} ls_model_def;
+
+extern const ls_model_def ls_model__logreg, ls_model__mlp, ls_model__lenet5;
+const ls_model_def *ls_model__find(const char *arch, ls_error *err);
+
+#endif

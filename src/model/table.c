@@ -1,0 +1,16 @@
+#include "model/net.h"
+
+static const ls_model_def *const table[] = {
+	&ls_model__logreg,
+	&ls_model__mlp,
+	&ls_model__lenet5,
+};
+
+const ls_model_def *ls_model__find(const char *arch, ls_error *err)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (!strcmp(table[i]->name, arch))
+			return table[i];
+	ls_error_set(err, LS_ERR_NOT_FOUND, "model.arch: found '%s', expected logreg, mlp or lenet5", arch);
+	return NULL;
+}

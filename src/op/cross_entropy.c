@@ -1,0 +1,63 @@
+/* cross_entropy: loss_t = R((m − x_y) + log(s)); loss = R(rsum(loss_t)/n). Inputs x (N, D), softmax's p (N, D), m (N), s (N),
+ * labels (N). Outputs loss (1), loss_t (N). A label outside 0 … D−1 gives NaN. The gradient of the loss (taken as 1)
+ * reaches x through cross_entropy_grad. */
+#include "op/op.h"
+
+enum { X, P, M, S, LABELS };
+
+static bool infer(ls_program *program, ls_op *op, ls_value *out)
+{
+	const ls_shape *x;
+	if (!ls_op__arity(program, op, 5, 5, 0, 0))
+		return false;
+	x = &ls_op__input(program, op, X)->shape;
+	if (!ls_op__expect(program, op, x->rank == 2 && ls_shape_equal(x, &ls_op__input(program, op, P)->shape), "x and p (N,D)"))
+		return false;
+	for (int i = M; i <= LABELS; i++)
+		if (!ls_op__expect(program, op, ls_shape_count(&ls_op__input(program, op, i)->shape) == x->dim[0], "one of each per row"))
+			return false;
+	if (!ls_op__expect(program, op, ls_op__input(program, op, LABELS)->dtype == LS_I32, "integer labels"))
+		return false;
+	out[0] = ls_op__f32(program, &(ls_shape){1, {1}});
+	out[1] = ls_op__f32(program, &(ls_shape){1, {x->dim[0]}});
+	op->output_count = 2;
+	return true;
+}
+
+static void gradient(ls_op_grad *g)
+{
+	ls_op__emit_grad(g, X, "cross_entropy_grad", (int[]){g->op->inputs[P], g->op->inputs[LABELS]}, 2, NULL, 0);
+}
+
+static uint32_t term(const ls_reader *r, int64_t row)
+{
+	int64_t width = ls_reader_input(r, X)->shape.dim[1];
+	int32_t label = ls_read_i32(r, LABELS, row);
+	if (label < 0 || label >= width)
+		return LS_NAN_BITS;
+	return ls_op__round(r, 1, ((double)ls_read_f32(r, M, row) - (double)ls_read_f32(r, X, row * width + label)) +
+	                              (double)ls_log(ls_read_f32(r, S, row)));
+}
+
+static uint32_t element(const ls_reader *r, int output, int64_t index)
+{
+	int64_t rows = ls_reader_input(r, X)->shape.dim[0];
+	ls_rsum sum;
+	if (output == 1)
+		return term(r, index);
+	ls_rsum_init(&sum);
+	for (int64_t t = 0; t < rows; t++)
+		ls_rsum_push(&sum, ls_f32_bits(term(r, t)));
+	return ls_op__round(r, 0, ls_rsum_finish(&sum) / (double)rows);
+}
+
+const ls_op_def ls_op__cross_entropy = {
+	.kind = "cross_entropy",
+	.class = LS_OP_SUM,
+	.int_names = (const char *const[]){NULL},
+	.num_names = (const char *const[]){NULL},
+	.output_names = (const char *const[]){"", ".terms"},
+	.infer = infer,
+	.gradient = gradient,
+	.element = element,
+};

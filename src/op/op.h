@@ -1,0 +1,31 @@
+/* Internal to src/op: the rows of the table and what op files share. */
+#ifndef LS_OP_OP_H
+#define LS_OP_OP_H
+
+#include <lockstep/op.h>
+
+extern const ls_op_def ls_op__add, ls_op__avgpool, ls_op__avgpool_grad, ls_op__channel_sum, ls_op__commit, ls_op__conv2d,
+	ls_op__conv2d_dinput, ls_op__conv2d_dweight, ls_op__cross_entropy, ls_op__cross_entropy_grad, ls_op__init_const,
+	ls_op__init_uniform, ls_op__load, ls_op__matmul, ls_op__maxpool, ls_op__maxpool_grad, ls_op__relu, ls_op__relu_grad,
+	ls_op__reshape, ls_op__sgd, ls_op__softmax;
+
+/* The value that input i names while a shape rule runs. */
+const ls_value *ls_op__input(const ls_program *program, const ls_op *op, int input);
+
+/* Complains unless the op has between `least` and `most` inputs and exactly `ints`, `nums` attributes. */
+bool ls_op__arity(ls_program *program, const ls_op *op, int least, int most, int ints, int nums);
+
+/* Complains unless `condition`; the text says which op. */
+bool ls_op__expect(ls_program *program, const ls_op *op, bool condition, const char *what);
+
+/* An FP32 output of the program's grid. */
+ls_value ls_op__f32(const ls_program *program, const ls_shape *shape);
+
+/* R of the reader's output o. */
+uint32_t ls_op__round(const ls_reader *r, int output, double x);
+
+/* Appends a gradient op with the given inputs and the op's own int attributes; stores it as the gradient of `input`. */
+void ls_op__emit_grad(ls_op_grad *g, int input, const char *kind, const int *inputs, int input_count, const int64_t *ints,
+                      int int_count);
+
+#endif

@@ -1,0 +1,66 @@
+#include "op/op.h"
+
+/* One coordinate of a tap: −1 where the tap falls outside or between the elements. */
+static int64_t coordinate(int64_t position, int64_t tap_index, int64_t extent, const ls_patches *p)
+{
+	int64_t y = position * p->step + p->offset + tap_index * p->tap;
+	if (y < 0 || y % p->divisor)
+		return -1;
+	y /= p->divisor;
+	return y < extent ? y : -1;
+}
+
+static int64_t patch_index(const ls_patches *p, int64_t position, int64_t tap)
+{
+	int64_t image = position / (p->out_height * p->out_width), at = position % (p->out_height * p->out_width);
+	int64_t channel = tap / (p->kernel_height * p->kernel_width), in = tap % (p->kernel_height * p->kernel_width);
+	int64_t y = coordinate(at / p->out_width, in / p->kernel_width, p->height, p);
+	int64_t x = coordinate(at % p->out_width, in % p->kernel_width, p->width, p);
+	if (y < 0 || x < 0)
+		return -1;
+	return ((image * p->channels + channel) * p->height + y) * p->width + x; // (N, C, H, W)
+}
+
+int64_t ls_operand_index(const ls_operand *o, int64_t row, int64_t k)
+{
+	switch (o->kind) {
+	case LS_OPERAND_STRIDED: return row * o->row_stride + k / o->inner * o->outer_stride + k % o->inner * o->inner_stride;
+	case LS_OPERAND_PATCHES: return patch_index(&o->patches, row, k);
+	case LS_OPERAND_PATCHES_T: return patch_index(&o->patches, k, row);
+	}
+	return -1;
+}
+
+int64_t ls_product_out_index(const ls_product *p, int64_t i, int64_t j)
+{
+	return i * p->row_stride + j / p->inner * p->outer_stride + j % p->inner * p->inner_stride;
+}
+
+/* The layouts of outputs are either (rows, columns) or (outer, rows, inner): both are undone by division. */
+void ls_product_locate(const ls_product *p, int64_t out_index, int64_t *i, int64_t *j)
+{
+	if (p->inner == p->columns) {
+		*i = out_index / p->row_stride;
+		*j = out_index % p->row_stride;
+	} else {
+		*i = out_index % p->outer_stride / p->row_stride;
+		*j = out_index / p->outer_stride * p->inner + out_index % p->row_stride;
+	}
+}
+
+int64_t ls_product_all_terms(const ls_product *p)
+{
+	return p->terms + (p->bias != LS_BIAS_NONE);
+}
+
+void ls_product_sum(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, ls_sum *out)
+{
+	ls_sum_init(out);
+	for (int64_t k = 0; k < p->terms; k++) {
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+		if (a >= 0 && b >= 0)
+			ls_sum_add(out, ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b));
+	}
+	if (p->bias != LS_BIAS_NONE)
+		ls_sum_add(out, ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f);
+}

@@ -1,0 +1,233 @@
+// What a platform has to show before it may be believed: that this processor, as it is set up now, computes as IEEE 754
+// says, and that the platform's products lie within the bound that everything else relies on.
+#include "platform/platform.h"
+
+#include <stdio.h>
+
+struct report {
+	ls_check_fn fn;
+	void *context;
+	bool passed;
+};
+
+static void say(struct report *r, const char *check, bool passed, const char *detail)
+{
+	r->passed = r->passed && passed;
+	if (r->fn)
+		r->fn(r->context, check, passed, detail);
+}
+
+// ---- arithmetic ----
+
+static bool same64(double got, uint64_t expected)
+{
+	return ls_bits_f64(got) == expected;
+}
+
+static bool same32(float got, uint32_t expected)
+{
+	return ls_bits_f32(got) == expected;
+}
+
+// Volatile: the compiler must not answer for the processor.
+static bool rounds_to_nearest(void)
+{
+	volatile double one = 1, half = 0x1p-53, more = 0x1.8p-53;
+	volatile float one32 = 1, half32 = 0x1p-24f, more32 = 0x1.8p-24f;
+	return same64(one + half, UINT64_C(0x3ff0000000000000)) && same64(one + more, UINT64_C(0x3ff0000000000001)) &&
+	       same64(-one - half, UINT64_C(0xbff0000000000000)) && same64(-one - more, UINT64_C(0xbff0000000000001)) &&
+	       same32(one32 + half32, 0x3f800000) && same32(one32 + more32, 0x3f800001);
+}
+
+static bool keeps_subnormals(void)
+{
+	volatile double smallest = 0x1p-1022, half = 0.5, tiny = 0x1p-1074;
+	volatile float smallest32 = 0x1p-126f, half32 = 0.5f, tiny32 = 0x1p-149f;
+	return same64(smallest * half, UINT64_C(0x0008000000000000)) && same64(tiny + tiny, 2) &&
+	       same32(smallest32 * half32, 0x00400000) && same32(tiny32 + tiny32, 2) &&
+	       same64((double)tiny32, UINT64_C(0x36a0000000000000)) && same32((float)(volatile double){0x1p-149}, 1);
+}
+
+static bool fuses(void)
+{
+	volatile double a = 1 + 0x1p-30, b = -(1 + 0x1p-29), big = 0x1p1000;
+	return same64(ls_fma(a, a, b), ls_bits_f64(0x1p-60)) && same64(ls_fma(big, big, -big), ls_bits_f64(__builtin_inf())) &&
+	       same64(ls_fma(a, a, -a * a), ls_bits_f64(0x1p-60));
+}
+
+static bool takes_roots(void)
+{
+	return same64(ls_sqrt(2), UINT64_C(0x3ff6a09e667f3bcd)) && same64(ls_sqrt(0x1p-1074), UINT64_C(0x1e60000000000000));
+}
+
+static bool knows_functions(void)
+{
+	return same32(ls_exp(1), 0x402df854) && same32(ls_exp(-1), 0x3ebc5ab2) && same32(ls_exp(-104), 0) &&
+	       same32(ls_log(2), 0x3f317218) && same32(ls_log(10), 0x40135d8e) && same32(ls_log(0), 0xff800000);
+}
+
+static bool rounds_to_grids(void)
+{
+	return same32(ls_round_f64(1 + 0x1p-24, 32), 0x3f800000) && same32(ls_round_f64(1 + 0x1.8p-23, 32), 0x3f800002) &&
+	       same32(ls_round_f64(0x1p-150, 32), 0) && same32(ls_round_f64(0x1.00001p-150, 32), 1) &&
+	       same32(ls_round_f64(-0.0, 32), 0) && same32(ls_round_f64(1 + 0x1p-8, 16), 0x3f800000) &&
+	       same32(ls_round_f64(1 + 0x1.8p-7, 16), 0x3f820000);
+}
+
+static void check_arithmetic(struct report *r)
+{
+	say(r, "control word", ls_platform_control_ok(), "round to nearest, subnormals kept");
+	say(r, "rounding", rounds_to_nearest(), "1 + u and its neighbours");
+	say(r, "subnormals", keeps_subnormals(), "FP32 and FP64 below the normal range");
+	say(r, "fused multiply-add", fuses(), "known answers");
+	say(r, "square root", takes_roots(), "known answers");
+	say(r, "functions", knows_functions(), "exp and log, known answers");
+	say(r, "grids", rounds_to_grids(), "known answers");
+}
+
+// ---- products ----
+
+typedef enum values { NORMAL, CANCELLING, WIDE } values;
+
+struct trial {
+	const char *name;
+	ls_product product;
+	values values;
+	int64_t a_count, b_count;
+};
+
+#define MATRIX(rows_at, k_at, terms) {.kind = LS_OPERAND_STRIDED, .row_stride = rows_at, .inner = terms, .inner_stride = k_at}
+
+// Two images of 3 channels, 9 × 10, kernels of 3 × 3, padding 1, stride 1 or 2.
+#define FORWARD(stride, oh, ow) {3, 9, 10, 3, 3, oh, ow, stride, -1, 1, 1}
+
+static const struct trial trials[] = {
+	{"product, rows by rows", {.rows = 100, .columns = 70, .terms = 600, .a = MATRIX(600, 1, 600), .b = MATRIX(600, 1, 600),
+	  .bias = LS_BIAS_COLUMN, .row_stride = 70, .inner = 70, .inner_stride = 1}, NORMAL, 60000, 42000},
+	{"product, columns by columns", {.rows = 17, .columns = 33, .terms = 1025, .a = MATRIX(1, 17, 1025), .b = MATRIX(1, 33, 1025),
+	  .bias = LS_BIAS_ROW, .row_stride = 33, .inner = 33, .inner_stride = 1}, NORMAL, 17425, 33825},
+	{"product, cancelling", {.rows = 15, .columns = 40, .terms = 700, .a = MATRIX(700, 1, 700), .b = MATRIX(700, 1, 700),
+	  .row_stride = 40, .inner = 40, .inner_stride = 1}, CANCELLING, 10500, 28000},
+	{"product, all exponents", {.rows = 31, .columns = 9, .terms = 130, .a = MATRIX(130, 1, 130), .b = MATRIX(1, 9, 130),
+	  .row_stride = 9, .inner = 9, .inner_stride = 1}, WIDE, 4030, 1170},
+	{"convolution", {.rows = 5, .columns = 180, .terms = 27, .a = MATRIX(27, 1, 27),
+	  .b = {.kind = LS_OPERAND_PATCHES, .patches = FORWARD(1, 9, 10)}, .bias = LS_BIAS_ROW, .row_stride = 90, .inner = 90,
+	  .outer_stride = 450, .inner_stride = 1}, NORMAL, 135, 540},
+	{"convolution, gradient of the input", {.rows = 5, .columns = 2 * 17 * 19, .terms = 27, .a = MATRIX(27, 1, 27),
+	  .b = {.kind = LS_OPERAND_PATCHES, .patches = {3, 9, 10, 3, 3, 17, 19, 1, 1, -1, 2}}, .row_stride = 323, .inner = 323,
+	  .outer_stride = 1615, .inner_stride = 1}, CANCELLING, 135, 540},
+	{"convolution, gradient of the weights", {.rows = 4, .columns = 27, .terms = 50,
+	  .a = {.kind = LS_OPERAND_STRIDED, .row_stride = 25, .inner = 25, .outer_stride = 100, .inner_stride = 1},
+	  .b = {.kind = LS_OPERAND_PATCHES_T, .patches = FORWARD(2, 5, 5)}, .row_stride = 27, .inner = 27, .inner_stride = 1},
+	 NORMAL, 200, 540},
+};
+#define TRIAL_COUNT (sizeof trials / sizeof *trials)
+
+static float value_at(const ls_stream *stream, values kind, uint64_t i)
+{
+	uint32_t bits = ls_random_u32(stream, i);
+	float v = ls_f32(2 * ls_random_uniform(stream, i) - 1);
+	if (kind == WIDE)
+		return ls_round_f32(ls_f32_bits(bits & UINT32_C(0xbfffffff)), 32); // below 2, subnormals among them
+	if (kind == CANCELLING && i % 2) // the number before, negated, but for its last bits
+		return -ls_f32_bits(ls_bits_f32(ls_f32(2 * ls_random_uniform(stream, i - 1) - 1)) ^ (bits & 3));
+	return v;
+}
+
+static void fill(float *x, int64_t count, uint64_t step, values kind)
+{
+	ls_stream stream = {.seed = 1, .purpose = LS_PURPOSE_TEST, .step = step};
+	for (int64_t i = 0; i < count; i++)
+		x[i] = value_at(&stream, kind, (uint64_t)i);
+}
+
+static void sum_element(const ls_product_call *call, int64_t i, int64_t j, ls_sum *sum)
+{
+	const ls_product *p = call->product;
+	ls_sum_init(sum);
+	for (int64_t k = 0; k < p->terms; k++) {
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+		if (a >= 0 && b >= 0)
+			ls_sum_add(sum, call->a[a], call->b[b]);
+	}
+	if (p->bias != LS_BIAS_NONE)
+		ls_sum_add(sum, call->bias[p->bias == LS_BIAS_ROW ? i : j], 1);
+}
+
+// Flags are ascending, so a cursor finds each element's.
+static const ls_flag *flag_at(const ls_flag_list *flags, size_t *at, int64_t index)
+{
+	while (*at < flags->count && flags->flag[*at].index < index)
+		++*at;
+	return *at < flags->count && flags->flag[*at].index == index ? &flags->flag[*at] : NULL;
+}
+
+// Every flagged sum within B for the depth the platform works at; every other element equal to R(E).
+static bool elements_hold(const ls_product_call *call, char *detail, size_t detail_size)
+{
+	const ls_product *p = call->product;
+	int64_t depth = ls_depth_default(ls_product_all_terms(p));
+	size_t at = 0;
+	for (int64_t index = 0; index < p->rows * p->columns; index++) {
+		int64_t i, j;
+		ls_sum sum;
+		const ls_flag *flag = flag_at(call->flags, &at, index);
+		ls_product_locate(p, index, &i, &j);
+		sum_element(call, i, j, &sum);
+		if (flag ? !ls_sum_within(&sum, flag->c, depth)
+		         : ls_bits_f32(call->out[index]) != ls_bits_f32(ls_sum_round(&sum, call->bits))) {
+			snprintf(detail, detail_size, "element (%lld, %lld): found %a, expected %a", (long long)i, (long long)j,
+			         flag ? flag->c : (double)call->out[index], (double)ls_sum_round(&sum, call->bits));
+			return false;
+		}
+	}
+	snprintf(detail, detail_size, "%lld elements within the bound, %zu of them by their FP64 sum",
+	         (long long)(p->rows * p->columns), call->flags->count);
+	return true;
+}
+
+// Once with a bound so wide that every sum shows, once as training does it.
+static ls_status check_product(ls_platform *platform, const struct trial *trial, struct report *r, ls_error *err)
+{
+	const ls_product *p = &trial->product;
+	ls_flag_list flags = {0};
+	float *a = ls_alloc((size_t)trial->a_count, sizeof *a), *b = ls_alloc((size_t)trial->b_count, sizeof *b);
+	float *bias = ls_alloc((size_t)(p->rows + p->columns), sizeof *bias);
+	float *out = ls_alloc((size_t)(p->rows * p->columns), sizeof *out);
+	ls_product_call call = {.product = p, .a = a, .b = b, .bias = bias, .out = out, .bits = 32, .test = true, .sample = -1,
+	                        .flags = &flags};
+	int64_t depths[] = {INT64_C(1) << 54, ls_depth_default(ls_product_all_terms(p))};
+	bool held = true;
+	char detail[160];
+	ls_status status = a && b && bias && out ? LS_OK : LS_ERR_NOMEM;
+	LS_TRY(status);
+	fill(a, trial->a_count, 1, trial->values);
+	fill(b, trial->b_count, 2, trial->values == CANCELLING ? NORMAL : trial->values);
+	fill(bias, p->rows + p->columns, 3, NORMAL);
+	for (int pass = 0; pass < 2 && held; pass++) {
+		call.depth = depths[pass];
+		LS_TRY(ls_platform_product(platform, &call, err));
+		held = elements_hold(&call, detail, sizeof detail);
+	}
+	say(r, trial->name, held, detail);
+done:
+	ls_free(a);
+	ls_free(b);
+	ls_free(bias);
+	ls_free(out);
+	ls_flag_list_free(&flags);
+	return status;
+}
+
+ls_status ls_platform_selftest(ls_platform *platform, bool *passed, ls_check_fn report, void *context, ls_error *err)
+{
+	struct report r = {report, context, true};
+	ls_status status = LS_OK;
+	*passed = false;
+	check_arithmetic(&r);
+	for (size_t i = 0; i < TRIAL_COUNT; i++)
+		LS_TRY(check_product(platform, &trials[i], &r, err));
+	*passed = r.passed;
+done:
+	return status;
+}

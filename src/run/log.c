@@ -1,0 +1,224 @@
+#include "run/run.h"
+
+#define BLOCK_MAX (UINT64_C(1) << 36)
+
+/* ---- blocks ---- */
+
+static bool is_product(const ls_program *program, int op)
+{
+	return ls_op_find(ls_program_op(program, op)->kind)->class == LS_OP_PRODUCT;
+}
+
+static int64_t elements_of(const ls_program *program, int op)
+{
+	return ls_shape_count(&ls_program_value(program, ls_program_op(program, op)->outputs[0])->shape);
+}
+
+/* Entries of `log` that fall into the frame, numbered within it; their number. */
+static size_t frame_entries(const ls_op_log *log, size_t from, int64_t start, uint32_t length, ls_entry *out)
+{
+	size_t n = 0;
+	while (from + n < log->count && log->entry[from + n].index < start + length) {
+		out[n] = log->entry[from + n];
+		out[n].index -= (uint32_t)start;
+		n++;
+	}
+	return n;
+}
+
+static uint32_t frame_length(int64_t elements, int64_t start)
+{
+	return elements - start < (int64_t)LS_FRAME_ELEMENTS ? (uint32_t)(elements - start) : LS_FRAME_ELEMENTS;
+}
+
+static ls_status write_op(ls_buf *block, ls_tree *tree, const ls_program *program, uint64_t step, int op, const ls_op_log *log,
+                          ls_encoding encoding, ls_entry *scratch)
+{
+	int64_t elements = elements_of(program, op);
+	size_t used = 0;
+	uint32_t frame = 0;
+	for (int64_t start = 0; start < elements; start += LS_FRAME_ELEMENTS, frame++) {
+		uint32_t length = frame_length(elements, start);
+		size_t n = frame_entries(log, used, start, length, scratch), at = block->len;
+		ls_status status;
+		ls_buf_u32(block, 0); // the length, known below
+		status = ls_entries_encode(block, scratch, n, length, encoding);
+		if (status != LS_OK || block->status != LS_OK)
+			return status != LS_OK ? status : block->status;
+		ls_put_le32(block->data + at, (uint32_t)(block->len - at - 4));
+		ls_log_push(tree, step, (uint32_t)op, frame, block->data + at + 4, block->len - at - 4);
+		used += n;
+	}
+	return LS_OK;
+}
+
+ls_status ls_log_write_step(ls_buf *block, ls_tree *tree, const ls_program *program, uint64_t step, const ls_step_log *log,
+                            ls_encoding encoding)
+{
+	ls_status status = LS_OK;
+	ls_entry *scratch = ls_alloc(LS_FRAME_ELEMENTS, sizeof *scratch);
+	if (!scratch)
+		return LS_ERR_NOMEM;
+	for (int op = 0; op < ls_program_ops(program) && status == LS_OK; op++)
+		if (is_product(program, op))
+			status = write_op(block, tree, program, step, op, &log->op[op], encoding, scratch);
+	ls_free(scratch);
+	return status;
+}
+
+static bool read_op(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, int op, ls_op_log *log,
+                    ls_encoding encoding, ls_entry *scratch)
+{
+	int64_t elements = elements_of(program, op);
+	uint32_t frame = 0;
+	for (int64_t start = 0; start < elements; start += LS_FRAME_ELEMENTS, frame++) {
+		uint32_t len = ls_cursor_u32(block);
+		const uint8_t *bytes = ls_cursor_take(block, len);
+		size_t n;
+		if (!bytes || !ls_entries_decode(scratch, &n, frame_length(elements, start), encoding, bytes, len))
+			return false;
+		ls_log_push(tree, step, (uint32_t)op, frame, bytes, len);
+		for (size_t i = 0; i < n; i++) {
+			scratch[i].index += (uint32_t)start;
+			if (ls_op_log_push(log, scratch[i]) != LS_OK)
+				return false;
+		}
+	}
+	return true;
+}
+
+bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
+                      ls_encoding encoding)
+{
+	bool good;
+	ls_entry *scratch = ls_alloc(LS_FRAME_ELEMENTS, sizeof *scratch);
+	ls_step_log_clear(log);
+	good = scratch != NULL;
+	for (int op = 0; op < ls_program_ops(program) && good; op++)
+		if (is_product(program, op))
+			good = read_op(block, tree, program, step, op, &log->op[op], encoding, scratch);
+	ls_free(scratch);
+	return good;
+}
+
+/* ---- the file ---- */
+
+ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	uint64_t at = 0, size = ls_file_size(run->log_file);
+	uint8_t header[LS_RUN__BLOCK_HEADER];
+	while (at < size) {
+		uint64_t first = run->blocks * run->commit_every + 1, len;
+		if (size - at < sizeof header) {
+			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",
+			               (unsigned long long)(size - at));
+			break;
+		}
+		LS_TRY(ls_file_read_at(run->log_file, at, header, sizeof header, err));
+		len = ls_get_le64(header + 8);
+		if (ls_get_le64(header) != run->blocks + 1 || len > size - at - sizeof header || len > BLOCK_MAX) {
+			ls_run__damage(damage, "rounding-log/frames", first,
+			               "found the block of leaf %llu with %llu bytes at offset %llu, expected that of leaf %llu within the file",
+			               (unsigned long long)ls_get_le64(header), (unsigned long long)len, (unsigned long long)at,
+			               (unsigned long long)run->blocks + 1);
+			break;
+		}
+		LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
+		at += sizeof header + len;
+	}
+	if (!damage->found && run->blocks + 1 < run->leaves)
+		ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1,
+		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
+		               (unsigned long long)run->leaves - 1);
+done:
+	return status;
+}
+
+/* The block's frames hash to the leaf's log root, and nothing follows them. */
+static bool block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, const uint8_t *block,
+                       size_t len, ls_step_log *log)
+{
+	uint64_t first, last;
+	ls_cursor cursor = ls_cursor_over(block, len);
+	ls_tree tree;
+	ls_hash root;
+	bool plain = ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN; // its blocks are empty
+	ls_tree_init(&tree, run->hasher, 0);
+	ls_run_leaf_steps(run, leaf, &first, &last);
+	for (uint64_t step = first; step <= last && !plain; step++)
+		if (!ls_log_read_step(&cursor, &tree, program, step, log, encoding))
+			return false;
+	return ls_cursor_done(&cursor) && ls_tree_head(&tree, &root) == LS_OK && ls_hash_equal(&root, &run->leaf[leaf].log);
+}
+
+ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, uint8_t **block,
+                          size_t *len, ls_damage *damage, ls_error *err)
+{
+	ls_status status;
+	uint64_t first, last;
+	ls_step_log log = {0};
+	*block = NULL;
+	*len = (size_t)run->block_len[leaf - 1];
+	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
+	*block = ls_alloc(*len, 1);
+	if (!*block) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a rounding-log block of %zu bytes", *len);
+		goto done;
+	}
+	LS_TRY(ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err));
+	if (!block_fits(run, leaf, program, encoding, *block, *len, &log)) {
+		ls_run_leaf_steps(run, leaf, &first, &last);
+		ls_run__damage(damage, "rounding-log/frames", first,
+		               "the block of leaf %llu (%zu bytes at offset %llu) does not hash to the leaf's log root",
+		               (unsigned long long)leaf, *len, (unsigned long long)run->block_at[leaf - 1]);
+	}
+done:
+	ls_step_log_free(&log);
+	if (status != LS_OK || damage->found) {
+		ls_free(*block);
+		*block = NULL;
+	}
+	return status;
+}
+
+ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls_log_statistics *out, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_encoding encoding = (ls_encoding)ls_job_spec_of(run->job)->arithmetic.encoding;
+	ls_step_log log = {0};
+	uint8_t *block = NULL;
+	*out = (ls_log_statistics){0};
+	if (ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN)
+		return LS_OK;
+	out->bytes = ls_file_size(run->log_file);
+	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
+	for (uint64_t leaf = 1; leaf < run->leaves; leaf++) {
+		uint64_t first, last;
+		size_t len;
+		ls_damage damage = {0};
+		ls_cursor cursor;
+		ls_tree tree;
+		LS_TRY(ls_run_read_log(run, leaf, program, encoding, &block, &len, &damage, err));
+		if (damage.found) {
+			status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", run->dir, damage.file, damage.text);
+			goto done;
+		}
+		cursor = ls_cursor_over(block, len);
+		ls_tree_init(&tree, run->hasher, 0);
+		ls_run_leaf_steps(run, leaf, &first, &last);
+		for (uint64_t step = first; step <= last; step++) {
+			ls_log_read_step(&cursor, &tree, program, step, &log, encoding);
+			for (int op = 0; op < log.ops; op++) {
+				out->entries += log.op[op].count;
+				out->elements += is_product(program, op) ? (uint64_t)elements_of(program, op) : 0;
+			}
+		}
+		ls_free(block);
+		block = NULL;
+	}
+done:
+	ls_free(block);
+	ls_step_log_free(&log);
+	return status;
+}

@@ -1,0 +1,278 @@
+#include "run/run.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { JOB_MAX = 1 << 16, NONCE_MAX = 128, HEAD_MAX = 1024 };
+
+/* A file that must be there: its absence is damage. */
+static ls_status read_file(const ls_run *run, const char *name, size_t max, uint8_t **out, size_t *len, ls_damage *damage,
+                           ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, name, path, err);
+	*out = NULL;
+	if (status != LS_OK)
+		return status;
+	status = ls_file_read(out, len, path, max, err);
+	if (status == LS_ERR_NOT_FOUND || status == LS_ERR_LIMIT || status == LS_ERR_INPUT) {
+		ls_run__damage(damage, name, 0, "%s", status == LS_ERR_NOT_FOUND ? "the file is missing" : "the file is too large");
+		return LS_OK;
+	}
+	return status;
+}
+
+/* job.bin, job.yaml and nonce say the same. */
+static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
+{
+	static const uint8_t unsigned_key[32] = {0};
+	ls_status status = LS_OK;
+	ls_error why = LS_ERROR_INIT;
+	uint8_t *bin = NULL, *yaml = NULL, *nonce = NULL;
+	size_t bin_len = 0, yaml_len = 0, nonce_len = 0;
+	ls_job *signed_job = NULL;
+	ls_buf again;
+	ls_buf_init(&again, JOB_MAX);
+	LS_TRY(read_file(run, "job.bin", JOB_MAX, &bin, &bin_len, damage, err));
+	LS_TRY(read_file(run, "job.yaml", JOB_MAX, &yaml, &yaml_len, damage, err));
+	LS_TRY(read_file(run, "nonce", NONCE_MAX, &nonce, &nonce_len, damage, err));
+	if (damage->found)
+		goto done;
+	if (ls_job_decode(&signed_job, &run->binding, bin, bin_len, &why) != LS_OK) {
+		ls_run__damage(damage, "job.bin", 0, "%s", why.text);
+	} else if (ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why) != LS_OK) {
+		ls_run__damage(damage, "job.yaml", 0, "%s", why.text);
+	} else if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
+	           memcmp(again.data, bin, bin_len)) {
+		ls_run__damage(damage, "job.yaml", 0, "found fields that differ from job.bin, expected the same job");
+	} else if (nonce_len != 65 || nonce[64] != '\n' || (nonce[64] = 0, !ls_unhex(run->nonce, 32, (char *)nonce))) {
+		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 hex digits and a newline");
+	} else {
+		run->commit_every = ls_job_spec_of(run->job)->train.commit_every;
+		LS_TRY(ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len));
+		LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, run->nonce));
+	}
+done:
+	if (status != LS_OK && why.status != LS_OK)
+		ls_error_set(err, status, "%s: %s", run->dir, why.text);
+	ls_job_free(signed_job);
+	ls_free(bin);
+	ls_free(yaml);
+	ls_free(nonce);
+	ls_buf_free(&again);
+	return status;
+}
+
+/* Leaf i is what its place says: this run, this job, this step. */
+static void check_leaf(const ls_run *run, uint64_t i, const ls_leaf *leaf, ls_damage *damage)
+{
+	uint64_t first = 0, last = 0;
+	if (i)
+		ls_run_leaf_steps(run, i, &first, &last);
+	if (leaf->kind != (i ? LS_LEAF_STEP : LS_LEAF_START))
+		ls_run__damage(damage, "leaves", first, "leaf %llu: found a leaf of another kind", (unsigned long long)i);
+	else if (!ls_hash_equal(&leaf->run, &run->id))
+		ls_run__damage(damage, "leaves", first, "leaf %llu: found another run's id", (unsigned long long)i);
+	else if (!i && !ls_hash_equal(&leaf->job, &run->job_id))
+		ls_run__damage(damage, "leaves", 0, "leaf 0: found another job's id than that of job.bin");
+	else if (leaf->step != last)
+		ls_run__damage(damage, "leaves", first, "leaf %llu: found step %llu, expected %llu", (unsigned long long)i,
+		               (unsigned long long)leaf->step, (unsigned long long)last);
+}
+
+static ls_status read_leaves(ls_run *run, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	uint64_t at = 0, size = ls_file_size(run->leaf_file), most = ls_run_leaf_of_step(run, run->binding.steps) + 1;
+	uint8_t bytes[4 + LS_LEAF_BYTES_MAX];
+	while (at < size && !damage->found) {
+		uint64_t first = run->leaves ? (run->leaves - 1) * run->commit_every + 1 : 0;
+		uint32_t len = 0;
+		ls_leaf leaf;
+		if (size - at >= 4) {
+			LS_TRY(ls_file_read_at(run->leaf_file, at, bytes, 4, err));
+			len = ls_get_le32(bytes);
+		}
+		if (len < 1 || len > LS_LEAF_BYTES_MAX || len > size - at - 4 || run->leaves == most) {
+			ls_run__damage(damage, "leaves", first, "leaf %llu: found a record of %u bytes with %llu left, expected %s",
+			               (unsigned long long)run->leaves, len, (unsigned long long)(size - at),
+			               run->leaves == most ? "the end of the file" : "a whole leaf");
+			break;
+		}
+		LS_TRY(ls_file_read_at(run->leaf_file, at + 4, bytes, len, err));
+		if (ls_leaf_decode(&leaf, bytes, len, NULL) != LS_OK) {
+			ls_run__damage(damage, "leaves", first, "leaf %llu: found bytes that are no leaf", (unsigned long long)run->leaves);
+			break;
+		}
+		check_leaf(run, run->leaves, &leaf, damage);
+		LS_TRY(ls_run__remember_leaf(run, &leaf, err));
+		at += 4 + len;
+	}
+	if (!damage->found && !run->leaves)
+		ls_run__damage(damage, "leaves", 0, "found no leaf, expected at least leaf 0");
+done:
+	return status;
+}
+
+static ls_status open_file(const ls_run *run, const char *name, ls_file **out, ls_damage *damage, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, name, path, err);
+	if (status != LS_OK)
+		return status;
+	status = ls_file_open(out, path, false, err);
+	if (status == LS_ERR_NOT_FOUND || status == LS_ERR_INPUT) {
+		ls_run__damage(damage, name, 0, "the file is missing");
+		return LS_OK;
+	}
+	return status;
+}
+
+ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	char path[LS_PATH_MAX];
+	ls_run *run = NULL;
+	*out = NULL;
+	*damage = (ls_damage){0};
+	LS_TRY(ls_path_join(path, sizeof path, dir, "job.bin", err));
+	if (!ls_file_exists(path)) {
+		LS_TRY(ls_path_join(path, sizeof path, dir, "leaves", err));
+		if (!ls_file_exists(path))
+			return ls_error_set(err, LS_ERR_NOT_FOUND, "%s: is no run directory: found no job.bin\n"
+			                    "  hint: give the folder that was passed to `lockstep train --run`", dir);
+	}
+	run = ls_alloc(1, sizeof *run);
+	if (!run)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
+	snprintf(run->dir, sizeof run->dir, "%s", dir);
+	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	LS_TRY(read_identity(run, damage, err));
+	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
+	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
+	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, damage, err));
+	if (!damage->found)
+		LS_TRY(read_leaves(run, damage, err));
+	if (!damage->found)
+		LS_TRY(ls_run__scan_log(run, damage, err));
+	if (!damage->found) {
+		*out = run;
+		run = NULL;
+	}
+done:
+	if (*out == NULL)
+		ls_run_free(run);
+	return status;
+}
+
+void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage)
+{
+	const ls_job_binding *ours = ls_plan_binding(plan), *theirs = &run->binding;
+	char found[65], expected[65];
+	const char *what = memcmp(ours->data, theirs->data, 32) ? "data root" : memcmp(ours->program, theirs->program, 32) ? "program digest"
+	                   : memcmp(ours->init, theirs->init, 32) ? "digest of step 0" : "job id";
+	const uint8_t *a = memcmp(ours->data, theirs->data, 32) ? theirs->data : memcmp(ours->program, theirs->program, 32) ? theirs->program
+	                   : memcmp(ours->init, theirs->init, 32) ? theirs->init : run->job_id.byte;
+	const uint8_t *b = a == theirs->data ? ours->data : a == theirs->program ? ours->program : a == theirs->init ? ours->init
+	                   : ls_plan_job_id(plan)->byte;
+	if (ls_hash_equal(&run->job_id, ls_plan_job_id(plan)))
+		return;
+	ls_hex(found, a, 32);
+	ls_hex(expected, b, 32);
+	ls_run__damage(damage, a == theirs->data ? "data" : "job.bin", 0, "%s: found %s in the run, %s here", what, found, expected);
+}
+
+/* ---- heads ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Names of a folder that are plain decimal numbers of at most 19 digits, ascending. */
+static ls_status numbers_in(const ls_run *run, const char *folder, uint64_t **out, size_t *count, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, folder, path, err);
+	size_t room = 64;
+	struct dirent *entry;
+	DIR *d = status == LS_OK ? opendir(path) : NULL;
+	*count = 0;
+	*out = ls_alloc(room, sizeof **out);
+	while (*out && d && (entry = readdir(d))) {
+		size_t len = strspn(entry->d_name, "0123456789");
+		if (!len || len > 19 || entry->d_name[len])
+			continue;
+		if (*count == room) {
+			uint64_t *bigger = ls_alloc(room *= 2, sizeof *bigger);
+			if (bigger)
+				memcpy(bigger, *out, *count * sizeof *bigger);
+			ls_free(*out);
+			*out = bigger;
+			if (!bigger)
+				break;
+		}
+		(*out)[(*count)++] = strtoull(entry->d_name, NULL, 10);
+	}
+	if (d)
+		closedir(d);
+	if (status == LS_OK && !*out)
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory to list %s", path);
+	if (*out)
+		qsort(*out, *count, sizeof **out, by_size);
+	return status;
+}
+
+ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, ls_error *err)
+{
+	return numbers_in(run, "snapshots", steps, count, err);
+}
+
+static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	char name[32];
+	uint8_t *text = NULL;
+	size_t len = 0;
+	uint64_t first, last;
+	ls_head head;
+	ls_hash root;
+	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
+	LS_TRY(read_file(run, name, HEAD_MAX, &text, &len, damage, err));
+	if (damage->found)
+		goto done;
+	ls_run_leaf_steps(run, agreed ? agreed : 1, &first, &last);
+	if (ls_head_parse(&head, (char *)text, len, NULL) != LS_OK || head.size != size || !ls_hash_equal(&head.run, &run->id)) {
+		ls_run__damage(damage, name, 0, "found a text that is no head of %llu leaves of this run", (unsigned long long)size);
+		goto done;
+	}
+	if (size > run->leaves) {
+		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises",
+		               (unsigned long long)run->leaves, (unsigned long long)size, name);
+		goto done;
+	}
+	LS_TRY(ls_run_root(run, size, &root, err));
+	if (!ls_hash_equal(&root, &head.root))
+		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
+		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
+done:
+	ls_free(text);
+	return status;
+}
+
+ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err)
+{
+	uint64_t *size = NULL, agreed = 0;
+	size_t count = 0;
+	ls_status status = numbers_in(run, "heads", &size, &count, err);
+	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {
+		status = check_head(run, size[i], agreed, damage, err);
+		agreed = size[i];
+	}
+	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves))
+		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves", (unsigned long long)run->leaves);
+	ls_free(size);
+	return status;
+}

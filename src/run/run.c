@@ -1,0 +1,135 @@
+#include "run/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX], ls_error *err)
+{
+	return ls_path_join(out, LS_PATH_MAX, run->dir, name, err);
+}
+
+void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
+{
+	va_list args;
+	if (damage->found) // the first finding stays
+		return;
+	damage->found = true;
+	damage->step = step;
+	snprintf(damage->file, sizeof damage->file, "%s", file);
+	va_start(args, format);
+	vsnprintf(damage->text, sizeof damage->text, format, args);
+	va_end(args);
+}
+
+/* Doubles an array of `size`-byte items so that one more than `count` fits. */
+static bool grow(void **array, uint64_t *room, uint64_t count, size_t size)
+{
+	uint64_t bigger = *room ? 2 * *room : 256;
+	void *copy;
+	if (count < *room)
+		return true;
+	copy = ls_alloc(bigger, size);
+	if (!copy)
+		return false;
+	if (count)
+		memcpy(copy, *array, count * size);
+	ls_free(*array);
+	*array = copy;
+	*room = bigger;
+	return true;
+}
+
+ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
+{
+	if (!grow((void **)&run->leaf, &run->room, run->leaves, sizeof *run->leaf))
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu leaves", (unsigned long long)run->leaves);
+	run->leaf[run->leaves++] = *leaf;
+	return LS_OK;
+}
+
+ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err)
+{
+	uint64_t room = run->block_room;
+	if (!grow((void **)&run->block_at, &room, run->blocks, sizeof *run->block_at) ||
+	    !grow((void **)&run->block_len, &run->block_room, run->blocks, sizeof *run->block_len))
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu blocks", (unsigned long long)run->blocks);
+	run->block_at[run->blocks] = at;
+	run->block_len[run->blocks++] = len;
+	return LS_OK;
+}
+
+void ls_run_free(ls_run *run)
+{
+	if (!run)
+		return;
+	ls_job_free(run->job);
+	ls_free(run->leaf);
+	ls_free(run->block_at);
+	ls_free(run->block_len);
+	ls_file_close(run->leaf_file);
+	ls_file_close(run->log_file);
+	ls_file_close(run->metrics_file);
+	ls_hasher_free(run->hasher);
+	ls_free(run);
+}
+
+const char *ls_run_dir(const ls_run *run) { return run->dir; }
+const ls_hash *ls_run_job_id(const ls_run *run) { return &run->job_id; }
+const ls_hash *ls_run_id_of(const ls_run *run) { return &run->id; }
+const ls_job *ls_run_job(const ls_run *run) { return run->job; }
+const ls_job_binding *ls_run_binding(const ls_run *run) { return &run->binding; }
+uint64_t ls_run_leaves(const ls_run *run) { return run->leaves; }
+const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i) { return &run->leaf[i]; }
+uint64_t ls_run_log_bytes(const ls_run *run) { return ls_file_size(run->log_file); }
+
+uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step)
+{
+	return (step + run->commit_every - 1) / run->commit_every;
+}
+
+bool ls_run_complete(const ls_run *run)
+{
+	return run->leaves == ls_run_leaf_of_step(run, run->binding.steps) + 1;
+}
+
+void ls_run_leaf_steps(const ls_run *run, uint64_t leaf, uint64_t *first, uint64_t *last)
+{
+	*first = (leaf - 1) * run->commit_every + 1;
+	*last = leaf * run->commit_every < run->binding.steps ? leaf * run->commit_every : run->binding.steps;
+}
+
+ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_tree tree;
+	ls_buf bytes;
+	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
+	ls_tree_init(&tree, run->hasher, 0);
+	for (uint64_t i = 0; i < size && i < run->leaves && status == LS_OK; i++) {
+		ls_buf_reset(&bytes);
+		status = ls_leaf_encode(&bytes, &run->leaf[i]);
+		ls_tree_push(&tree, bytes.data, bytes.len);
+	}
+	if (status == LS_OK)
+		status = ls_tree_head(&tree, out);
+	if (status != LS_OK)
+		ls_error_set(err, status, "could not hash the leaves of %s", run->dir);
+	ls_buf_free(&bytes);
+	return status;
+}
+
+bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text)
+{
+	unsigned long long n = 0;
+	int used = 0;
+	if (!strcmp(text, "all")) {
+		*out = (ls_snapshot_policy){LS_SNAPSHOTS_ALL, 1};
+		return true;
+	}
+	out->kind = !strncmp(text, "every:", 6) ? LS_SNAPSHOTS_EVERY : LS_SNAPSHOTS_LAST;
+	if (sscanf(text, out->kind == LS_SNAPSHOTS_EVERY ? "every:%19llu%n" : "last:%19llu%n", &n, &used) != 1 || text[used] || !n ||
+	    strpbrk(text, "+- \t"))
+		return false;
+	out->n = n;
+	return true;
+}

@@ -1,0 +1,36 @@
+/* Internal to src/run. */
+#ifndef LS_RUN_RUN_H
+#define LS_RUN_RUN_H
+
+#include <lockstep/run.h>
+
+struct ls_run {
+	char dir[LS_PATH_MAX];
+	ls_hash job_id, id;
+	uint8_t nonce[32];
+	ls_job *job; /* owned where the run was opened for reading */
+	ls_job_binding binding;
+	uint64_t commit_every;
+	ls_leaf *leaf;
+	uint64_t leaves, room;
+	ls_file *leaf_file, *log_file, *metrics_file;
+	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
+	uint64_t blocks, block_room;
+	ls_hasher *hasher;
+};
+
+/* Path of a file of the run, or LS_ERR_LIMIT. */
+ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX], ls_error *err);
+/* Records damage of `file`. */
+void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
+/* Finds the blocks of rounding-log/frames; stops at the first that does not fit, which `damage` then names. */
+ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err);
+ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err);
+
+#define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
+#define LS_RUN__SNAPSHOT_NAME 64
+void ls_run__snapshot_name(char out[LS_RUN__SNAPSHOT_NAME], uint64_t step);
+
+#endif

@@ -1,0 +1,232 @@
+#include "run/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static bool is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	bool empty = true;
+	if (!d)
+		return errno == ENOENT;
+	while ((entry = readdir(d)))
+		empty &= !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	closedir(d);
+	return empty;
+}
+
+static ls_status write_file(const ls_run *run, const char *name, const void *data, size_t len, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, name, path, err);
+	return status == LS_OK ? ls_file_write(path, data, len, err) : status;
+}
+
+static ls_status open_file(const ls_run *run, const char *name, ls_file **out, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, name, path, err);
+	return status == LS_OK ? ls_file_open(out, path, true, err) : status;
+}
+
+static ls_status make_folders(const ls_run *run, ls_error *err)
+{
+	static const char *const folder[] = {"", "heads", "rounding-log", "snapshots"};
+	ls_status status = LS_OK;
+	for (size_t i = 0; i < sizeof folder / sizeof *folder && status == LS_OK; i++) {
+		char path[LS_PATH_MAX];
+		status = folder[i][0] ? ls_run__path(run, folder[i], path, err) : LS_OK;
+		if (status == LS_OK)
+			status = ls_dir_make(folder[i][0] ? path : run->dir, err);
+	}
+	return status;
+}
+
+static ls_status open_files(ls_run *run, ls_error *err)
+{
+	ls_status status;
+	LS_TRY(open_file(run, "leaves", &run->leaf_file, err));
+	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, err));
+	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, err));
+done:
+	return status;
+}
+
+static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_error *err)
+{
+	ls_status status;
+	size_t len;
+	const uint8_t *bytes = ls_plan_bytes(plan, &len);
+	char nonce[65 + 1];
+	ls_buf yaml;
+	ls_buf_init(&yaml, LS_JOB_BYTES_MAX);
+	LS_TRY(ls_job_emit_yaml(ls_plan_job(plan), &yaml));
+	LS_TRY(write_file(run, "job.yaml", yaml.data, yaml.len, err));
+	LS_TRY(write_file(run, "job.bin", bytes, len, err));
+	ls_hex(nonce, run->nonce, 32);
+	nonce[64] = '\n';
+	LS_TRY(write_file(run, "nonce", nonce, 65, err));
+done:
+	ls_buf_free(&yaml);
+	return status;
+}
+
+static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
+{
+	static const uint8_t unsigned_key[32] = {0};
+	ls_status status = LS_OK;
+	ls_run *run;
+	*out = NULL;
+	if (!is_empty(dir))
+		return ls_error_set(err, LS_ERR_EXISTS, "%s: is there and not empty; a run is never overwritten\n"
+		                    "  hint: --resume goes on with it; another --run starts a new one", dir);
+	run = ls_alloc(1, sizeof *run);
+	if (!run)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
+	if (snprintf(run->dir, sizeof run->dir, "%s", dir) >= LS_PATH_MAX) {
+		status = ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", dir);
+		goto done;
+	}
+	run->job_id = *ls_plan_job_id(plan);
+	run->binding = *ls_plan_binding(plan);
+	run->commit_every = ls_plan_spec(plan)->train.commit_every;
+	memcpy(run->nonce, nonce, 32);
+	LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, nonce));
+	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	LS_TRY(make_folders(run, err));
+	LS_TRY(write_identity(run, plan, err));
+	LS_TRY(open_files(run, err));
+	*out = run;
+	run = NULL;
+done:
+	ls_run_free(run);
+	return status;
+}
+
+ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
+{
+	uint8_t drawn[32];
+	if (!nonce && getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
+		return ls_error_set(err, LS_ERR_IO, "the system gave no random numbers");
+	return create(out, dir, plan, nonce ? nonce : drawn, err);
+}
+
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err)
+{
+	return create(out, dir, plan, source->nonce, err);
+}
+
+/* Everything after the first `leaves` leaves goes: the files behind them are cut to match. */
+static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
+{
+	ls_status status = LS_OK;
+	uint64_t at = 0, first, last, offset = 0;
+	char c;
+	for (uint64_t i = 0; i < leaves; i++) {
+		ls_buf bytes;
+		ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
+		status = ls_leaf_encode(&bytes, &run->leaf[i]);
+		at += 4 + bytes.len;
+		ls_buf_free(&bytes);
+		if (status != LS_OK)
+			return ls_error_set(err, status, "leaf %llu cannot be encoded", (unsigned long long)i);
+	}
+	LS_TRY(ls_file_truncate(run->leaf_file, at, err));
+	run->leaves = leaves;
+	if (run->blocks > leaves - 1)
+		run->blocks = leaves - 1;
+	at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
+	LS_TRY(ls_file_truncate(run->log_file, at, err));
+	ls_run_leaf_steps(run, leaves, &first, &last);
+	for (uint64_t line = 1; line < first && offset < ls_file_size(run->metrics_file); offset++) {
+		LS_TRY(ls_file_read_at(run->metrics_file, offset, &c, 1, err));
+		line += c == '\n';
+	}
+	LS_TRY(ls_file_truncate(run->metrics_file, offset, err));
+done:
+	return status;
+}
+
+ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err)
+{
+	ls_status status;
+	ls_damage damage = {0};
+	ls_run *run = NULL;
+	*out = NULL;
+	LS_TRY(ls_run_open(&run, dir, &damage, err));
+	if (!damage.found)
+		ls_run_compare_plan(run, plan, &damage);
+	if (damage.found) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", dir, damage.file, damage.text);
+		goto done;
+	}
+	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
+	*out = run;
+	run = NULL;
+done:
+	ls_run_free(run);
+	return status;
+}
+
+ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
+{
+	ls_status status;
+	ls_buf record, bytes;
+	ls_buf_init(&record, 4 + LS_LEAF_BYTES_MAX);
+	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
+	LS_TRY(ls_leaf_encode(&bytes, leaf));
+	ls_buf_u32(&record, (uint32_t)bytes.len);
+	ls_buf_bytes(&record, bytes.data, bytes.len);
+	if (record.status != LS_OK) {
+		status = ls_error_set(err, record.status, "no memory for a leaf");
+		goto done;
+	}
+	LS_TRY(ls_file_append(run->leaf_file, record.data, record.len, err));
+	LS_TRY(ls_run__remember_leaf(run, leaf, err));
+done:
+	ls_buf_free(&record);
+	ls_buf_free(&bytes);
+	return status;
+}
+
+ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err)
+{
+	ls_status status;
+	uint8_t header[LS_RUN__BLOCK_HEADER];
+	uint64_t at = ls_file_size(run->log_file);
+	ls_put_le64(header, leaf);
+	ls_put_le64(header + 8, len);
+	LS_TRY(ls_file_append(run->log_file, header, sizeof header, err));
+	LS_TRY(ls_file_append(run->log_file, block, len, err));
+	LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
+done:
+	if (status != LS_OK)
+		ls_file_truncate(run->log_file, at, NULL);
+	return status;
+}
+
+ls_status ls_run_append_metrics(ls_run *run, const char *line, ls_error *err)
+{
+	return ls_file_append(run->metrics_file, line, strlen(line), err);
+}
+
+/* Rounding log before leaves, leaves before the head: what a head promises is on disk. */
+ls_status ls_run_sync(ls_run *run, ls_error *err)
+{
+	ls_status status;
+	ls_head head = {.run = run->id, .size = run->leaves};
+	char text[LS_HEAD_TEXT_SIZE], name[64];
+	LS_TRY(ls_file_sync(run->log_file, err));
+	LS_TRY(ls_file_sync(run->metrics_file, err));
+	LS_TRY(ls_file_sync(run->leaf_file, err));
+	LS_TRY(ls_run_root(run, run->leaves, &head.root, err));
+	ls_head_encode(text, &head);
+	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)head.size);
+	LS_TRY(write_file(run, name, text, strlen(text), err));
+done:
+	return status;
+}

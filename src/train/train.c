@@ -1,0 +1,213 @@
+#include <lockstep/train.h>
+
+/* LAST takes no more than one snapshot in this many seconds, so that short steps are not spent on the disk. */
+#define SNAPSHOT_SECONDS 10.0
+#define BLOCK_MAX (UINT64_C(1) << 36)
+
+typedef struct trainer {
+	const ls_job_plan *plan;
+	const ls_train_options *options;
+	ls_replay *replay;
+	ls_run *run;
+	ls_buf block, lines;
+	uint64_t kept[64]; // steps of snapshots under LAST, oldest first
+	int kept_count;
+	double last_snapshot;
+	float loss;
+} trainer;
+
+static void on_step(void *context, const ls_metrics *m)
+{
+	trainer *t = context;
+	t->loss = m->loss;
+	if (t->lines.len && !t->lines.data[t->lines.len - 1])
+		t->lines.len--; // one text, one NUL
+	ls_metrics_line(&t->lines, m);
+	if (t->options->on_step)
+		t->options->on_step(t->options->context, m);
+}
+
+static ls_status snapshot(trainer *t, uint64_t step, ls_error *err)
+{
+	ls_status status;
+	LS_TRY(ls_run_write_snapshot(t->run, step, ls_replay_exec(t->replay), err));
+	LS_TRY(ls_run_sync(t->run, err));
+	t->last_snapshot = ls_clock_seconds();
+	if (t->options->snapshots.kind != LS_SNAPSHOTS_LAST || !step)
+		goto done;
+	if (t->kept_count == (int)t->options->snapshots.n || t->kept_count == 64) {
+		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
+		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
+	}
+	t->kept[t->kept_count++] = step;
+done:
+	return status;
+}
+
+static bool snapshot_due(const trainer *t, uint64_t first, uint64_t last)
+{
+	const ls_snapshot_policy *p = &t->options->snapshots;
+	if (p->kind == LS_SNAPSHOTS_LAST)
+		return ls_clock_seconds() - t->last_snapshot >= SNAPSHOT_SECONDS;
+	return last / p->n != (first - 1) / p->n;
+}
+
+static ls_status start(trainer *t, ls_error *err)
+{
+	ls_status status;
+	ls_leaf leaf = {.kind = LS_LEAF_START};
+	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, err));
+	LS_TRY(ls_replay_init(t->replay, &leaf.state, err));
+	leaf.job = *ls_run_job_id(t->run);
+	leaf.run = *ls_run_id_of(t->run);
+	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
+	LS_TRY(snapshot(t, 0, err));
+done:
+	return status;
+}
+
+/* Goes back to the last snapshot that verifies; the steps after it are done again. */
+static ls_status resume(trainer *t, ls_error *err)
+{
+	ls_status status;
+	uint64_t *steps = NULL, step = 0;
+	size_t count = 0;
+	ls_run *run = NULL;
+	ls_damage damage;
+	bool found = false;
+	LS_TRY(ls_run_open(&run, t->options->dir, &damage, err));
+	if (!damage.found)
+		ls_run_compare_plan(run, t->plan, &damage);
+	if (damage.found) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s\n  hint: the run was changed, or belongs to another job", t->options->dir,
+		                      damage.file, damage.text);
+		goto done;
+	}
+	LS_TRY(ls_run_snapshots(run, &steps, &count, err));
+	while (count && !found) {
+		ls_damage bad = {0};
+		step = steps[--count];
+		if (ls_run_leaf_of_step(run, step) >= ls_run_leaves(run))
+			continue;
+		LS_TRY(ls_run_read_snapshot(run, step, ls_replay_exec(t->replay), &bad, err));
+		found = !bad.found;
+	}
+	if (!found) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s/snapshots: found no snapshot that verifies", t->options->dir);
+		goto done;
+	}
+	LS_TRY(ls_run_reopen(&t->run, t->options->dir, t->plan, ls_run_leaf_of_step(run, step) + 1, err));
+	t->last_snapshot = ls_clock_seconds();
+	for (size_t i = 0; i < count + 1 && t->kept_count < 64; i++)
+		if (steps[i])
+			t->kept[t->kept_count++] = steps[i];
+done:
+	ls_free(steps);
+	ls_run_free(run);
+	return status;
+}
+
+static ls_status one_leaf(trainer *t, uint64_t index, ls_train_result *out, ls_error *err)
+{
+	ls_status status;
+	ls_leaf_result result;
+	uint64_t first, last;
+	ls_run_leaf_steps(t->run, index, &first, &last);
+	ls_buf_reset(&t->block);
+	ls_buf_reset(&t->lines);
+	LS_TRY(ls_replay_leaf(t->replay, ls_run_id_of(t->run), first, last, &t->block, NULL, on_step, t, &result, err));
+	if (t->block.status != LS_OK || t->lines.status != LS_OK) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "step %llu: no memory for rounding log or metrics", (unsigned long long)last);
+		goto done;
+	}
+	LS_TRY(ls_run_append_log(t->run, index, t->block.data, t->block.len, err));
+	LS_TRY(ls_run_append_metrics(t->run, (const char *)t->lines.data, err));
+	LS_TRY(ls_run_append_leaf(t->run, &result.leaf, err));
+	out->steps = last;
+	out->state_root = result.leaf.state;
+	out->diverged = result.diverged;
+	if (snapshot_due(t, first, last) && !ls_run_complete(t->run))
+		LS_TRY(snapshot(t, last, err));
+done:
+	return status;
+}
+
+static ls_status loop(trainer *t, ls_train_result *out, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const ls_leaf *leaf = ls_run_leaf(t->run, ls_run_leaves(t->run) - 1);
+	uint64_t began = ls_run_leaves(t->run);
+	out->steps = leaf->step;
+	out->state_root = leaf->state;
+	while (!ls_run_complete(t->run) && !out->diverged && !out->stopped) {
+		LS_TRY(one_leaf(t, ls_run_leaves(t->run), out, err));
+		out->stopped = t->options->stop && t->options->stop(t->options->context) && !ls_run_complete(t->run);
+	}
+	if (ls_run_leaves(t->run) > began)
+		LS_TRY(snapshot(t, out->steps, err));
+done:
+	return status;
+}
+
+/* The log's statistics over the whole run, earlier calls included, are counted from its bytes. */
+static ls_status count_log(trainer *t, ls_train_result *out, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_damage damage;
+	ls_run *run = NULL;
+	ls_log_statistics s;
+	LS_TRY(ls_run_open(&run, t->options->dir, &damage, err));
+	if (damage.found) {
+		status = ls_error_set(err, LS_ERR_INTERNAL, "%s/%s: %s", t->options->dir, damage.file, damage.text);
+		goto done;
+	}
+	LS_TRY(ls_run_log_statistics(run, ls_model_step(ls_plan_model(t->plan)), &s, err));
+	out->log_bytes = s.bytes;
+	out->log_entries = s.entries;
+	out->elements = s.elements;
+done:
+	ls_run_free(run);
+	return status;
+}
+
+static bool run_exists(const char *dir)
+{
+	char path[LS_PATH_MAX];
+	return ls_path_join(path, sizeof path, dir, "leaves", NULL) == LS_OK && ls_file_exists(path);
+}
+
+ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_train_options *options, ls_train_result *out,
+                   ls_error *err)
+{
+	ls_status status;
+	trainer t = {.plan = plan, .options = options};
+	ls_replay_options replay = LS_REPLAY_OPTIONS_INIT;
+	double start_time = ls_clock_seconds();
+	*out = (ls_train_result){0};
+	if (options->version != LS_TRAIN_OPTIONS_VERSION)
+		return ls_error_set(err, LS_ERR_USAGE, "train options of version %d", options->version);
+	ls_buf_init(&t.block, BLOCK_MAX);
+	ls_buf_init(&t.lines, BLOCK_MAX);
+	replay.plan = plan;
+	replay.platform = platform;
+	replay.self_check = !options->watch_is_liar;
+	replay.watch = options->watch;
+	LS_TRY(ls_replay_open(&t.replay, &replay, err));
+	if (options->resume && run_exists(options->dir))
+		LS_TRY(resume(&t, err));
+	else
+		LS_TRY(start(&t, err));
+	LS_TRY(loop(&t, out, err));
+	LS_TRY(ls_run_root(t.run, ls_run_leaves(t.run), &out->root, err));
+	out->run_id = *ls_run_id_of(t.run);
+	out->complete = ls_run_complete(t.run);
+	out->loss = t.loss;
+	LS_TRY(count_log(&t, out, err));
+	out->seconds = ls_clock_seconds() - start_time;
+done:
+	ls_run_free(t.run);
+	ls_replay_free(t.replay);
+	ls_buf_free(&t.block);
+	ls_buf_free(&t.lines);
+	return status;
+}

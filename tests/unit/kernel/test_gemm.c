@@ -1,0 +1,283 @@
+// Products: the same FP64 bits on every instruction set and number of threads, and within the bound of the exact sum.
+#include "kernel/gemm.h"
+#include "kernel/cases.h"
+
+#define ISAS 3
+static const char *const isa_names[ISAS] = {"portable", "avx2", "avx512"};
+
+struct engine {
+	ls_kernel_table table;
+	ls_pool *pool;
+	ls_gemm *gemm;
+};
+
+// False where this processor has not got the instruction set.
+static bool engine_open(struct engine *e, const char *isa, int threads)
+{
+	ls_error err = LS_ERROR_INIT;
+	ls_status status = ls_kernel__table_init(&e->table, isa, &err);
+	if (status == LS_ERR_UNSUPPORTED)
+		return false;
+	assert_int_equal(status, LS_OK);
+	assert_int_equal(ls_pool_open(&e->pool, threads, NULL), LS_OK);
+	assert_int_equal(ls_kernel__gemm_open(&e->gemm, &e->table, &ls_kernel__native_engine, e->pool, NULL), LS_OK);
+	return true;
+}
+
+static void engine_close(struct engine *e)
+{
+	ls_kernel__gemm_free(e->gemm);
+	ls_pool_free(e->pool);
+}
+
+static bool same_flags(const ls_flag_list *a, const ls_flag_list *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		bool finite = a->flag[i].c - a->flag[i].c == 0; // the sign of a NaN is no part of any promise
+		if (a->flag[i].index != b->flag[i].index)
+			return false;
+		if (finite && (ls_bits_f64(a->flag[i].c) != ls_bits_f64(b->flag[i].c) || ls_bits_f64(a->flag[i].t) != ls_bits_f64(b->flag[i].t)))
+			return false;
+	}
+	return true;
+}
+
+// What one engine says of a case, and its twin with one changed input.
+struct answer {
+	float *out;
+	ls_flag_list flags;
+};
+
+static struct answer answer_of(struct engine *e, const product_case *c, int64_t depth, int bits)
+{
+	struct answer a = {.out = ls_alloc((size_t)c->out_count, sizeof(float))};
+	ls_product_call call = case_call(c, &a.flags);
+	ls_error err = LS_ERROR_INIT;
+	call.out = a.out;
+	call.bits = bits;
+	if (depth)
+		call.depth = depth;
+	assert_int_equal(ls_kernel__gemm_run(e->gemm, &call, &err), LS_OK);
+	return a;
+}
+
+static bool same_answer(const struct answer *a, const struct answer *b, int64_t count)
+{
+	return !memcmp(a->out, b->out, (size_t)count * sizeof(float)) && same_flags(&a->flags, &b->flags);
+}
+
+static void answer_free(struct answer *a)
+{
+	ls_free(a->out);
+	ls_flag_list_free(&a->flags);
+}
+
+static void test_every_isa_and_thread_count_gives_the_same_bits(void **state)
+{
+	struct engine reference, other[4];
+	const char *name[4] = {"portable", "avx2", "avx512", "avx512"};
+	int threads[4] = {2, 1, 1, 2}, bits[] = {32, 32, 32, 19, 16};
+	bool have[4];
+	assert_true(engine_open(&reference, "portable", 1));
+	for (int i = 0; i < 4; i++)
+		have[i] = engine_open(&other[i], name[i], threads[i]);
+	for (uint32_t seed = 0; seed < 400; seed++) {
+		product_case c = case_random(seed);
+		int64_t depth = seed % 2 ? DEPTH_FLAGS_ALL : 0;
+		struct answer expected = answer_of(&reference, &c, depth, bits[seed % 5]);
+		for (int i = 0; i < 4; i++) {
+			if (!have[i])
+				continue;
+			struct answer got = answer_of(&other[i], &c, depth, bits[seed % 5]);
+			if (!same_answer(&expected, &got, c.out_count))
+				fail_msg("%s with %d threads differs from portable in case %u", name[i], threads[i], seed);
+			answer_free(&got);
+		}
+		answer_free(&expected);
+		case_free(&c);
+	}
+	for (int i = 0; i < 4; i++)
+		if (have[i])
+			engine_close(&other[i]);
+	engine_close(&reference);
+}
+
+static void test_a_changed_input_changes_the_answer(void **state)
+{
+	struct engine e;
+	int changed = 0;
+	assert_true(engine_open(&e, "portable", 1));
+	for (uint32_t seed = 1; seed < 41; seed += 2) {
+		product_case c = case_random(seed);
+		struct answer before = answer_of(&e, &c, DEPTH_FLAGS_ALL, 32), after;
+		c.a[0] = ls_f32_bits(ls_bits_f32(c.a[0]) ^ 2);
+		after = answer_of(&e, &c, DEPTH_FLAGS_ALL, 32);
+		changed += !same_answer(&before, &after, c.out_count);
+		answer_free(&before);
+		answer_free(&after);
+		case_free(&c);
+	}
+	assert_true(changed >= 10); // not all: the element may meet zeros, NaN or padding only
+	engine_close(&e);
+}
+
+static void test_unflagged_elements_are_exact_and_all_sums_within_the_bound(void **state)
+{
+	struct engine e;
+	size_t flagged = 0, elements = 0;
+	int bits[] = {32, 32, 26, 19};
+	assert_true(engine_open(&e, NULL, 2));
+	for (uint32_t seed = 1000; seed < 1200; seed++) {
+		product_case c = case_random(seed);
+		ls_flag_list flags = {0};
+		ls_product_call call = case_call(&c, &flags);
+		call.bits = bits[seed % 4];
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
+		flagged += flags.count;
+		elements += (size_t)c.out_count;
+		call.depth = DEPTH_FLAGS_ALL;
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
+		ls_flag_list_free(&flags);
+		case_free(&c);
+	}
+	assert_true(flagged > 0 && flagged < elements / 2);
+	engine_close(&e);
+}
+
+// More than one group of blocks, and columns and rows over several tiles.
+static void test_large_sizes(void **state)
+{
+	static const int64_t size[][3] = {{2, 3, 40000}, {1, 1, 16384}, {3, 2, 16385}, {2, 2, 33000}, {230, 1100, 5}, {500, 3, 300}};
+	struct engine portable, best;
+	assert_true(engine_open(&portable, "portable", 1));
+	assert_true(engine_open(&best, NULL, 2));
+	for (uint32_t i = 0; i < sizeof size / sizeof *size; i++) {
+		random_source r = random_from(5000 + i);
+		product_case c = {.kind = NORMAL};
+		ls_flag_list flags = {0};
+		ls_product_call call;
+		case_matmul(&c, &r, size[i][0], size[i][1], size[i][2]);
+		case_fill(&c, &r);
+		call = case_call(&c, &flags);
+		assert_int_equal(ls_kernel__gemm_run(best.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
+		struct answer a = answer_of(&portable, &c, DEPTH_FLAGS_ALL, 32), b = answer_of(&best, &c, DEPTH_FLAGS_ALL, 32);
+		assert_true(same_answer(&a, &b, c.out_count));
+		answer_free(&a);
+		answer_free(&b);
+		ls_flag_list_free(&flags);
+		case_free(&c);
+	}
+	engine_close(&portable);
+	engine_close(&best);
+}
+
+static void test_the_sample_is_flagged_once(void **state)
+{
+	struct engine e;
+	random_source r = random_from(77);
+	product_case c = {.kind = NORMAL};
+	ls_flag_list flags = {0};
+	size_t without;
+	assert_true(engine_open(&e, NULL, 2));
+	case_conv(&c, &r, 0, 3, 5, 9);
+	case_fill(&c, &r);
+	ls_product_call call = case_call(&c, &flags);
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+	without = flags.count;
+	for (call.sample = 0; call.sample < c.out_count; call.sample++) {
+		size_t found = 0;
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		for (size_t i = 0; i < flags.count; i++) {
+			found += flags.flag[i].index == call.sample;
+			assert_true(i == 0 || flags.flag[i - 1].index < flags.flag[i].index);
+		}
+		assert_int_equal(found, 1);
+		assert_true(flags.count <= without + 1);
+	}
+	ls_flag_list_free(&flags);
+	case_free(&c);
+	engine_close(&e);
+}
+
+static void test_plain_rounds_and_does_not_flag(void **state)
+{
+	for (int i = 0; i < ISAS; i++) {
+		struct engine e;
+		if (!engine_open(&e, isa_names[i], 1))
+			continue;
+		for (uint32_t seed = 2000; seed < 2060; seed++) {
+			product_case c = case_random(seed);
+			struct answer tested = answer_of(&e, &c, 0, seed % 3 ? 32 : 19);
+			ls_product_call call = case_call(&c, NULL);
+			call.test = false;
+			call.bits = seed % 3 ? 32 : 19;
+			assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+			assert_memory_equal(call.out, tested.out, (size_t)c.out_count * sizeof(float)); // R(C) either way
+			answer_free(&tested);
+			case_free(&c);
+		}
+		engine_close(&e);
+	}
+}
+
+static void test_calls_that_are_refused(void **state)
+{
+	struct engine e;
+	random_source r = random_from(3);
+	product_case c = {.kind = NORMAL};
+	ls_flag_list flags = {0};
+	ls_error err = LS_ERROR_INIT;
+	ls_product_call call;
+	assert_true(engine_open(&e, "portable", 1));
+	case_matmul(&c, &r, 2, 2, 300);
+	case_fill(&c, &r);
+	call = case_call(&c, &flags);
+	call.depth = 256;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
+	assert_non_null(strstr(err.text, "depth"));
+	call.depth = 259;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_OK);
+	call.bits = 33;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
+	call.bits = 32;
+	c.product.terms = LS_TERMS_MAX;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_LIMIT);
+	assert_int_equal(ls_kernel__table_init(&e.table, "neon", &err), LS_ERR_UNSUPPORTED);
+	assert_int_equal(ls_kernel__table_init(&e.table, "sse9", &err), LS_ERR_USAGE);
+	ls_flag_list_free(&flags);
+	case_free(&c);
+	engine_close(&e);
+}
+
+static void test_depth_leaves_room_for_every_size(void **state)
+{
+	const ls_engine chunks = {.block = 512, .group = INT64_C(1) << 40};
+	for (int64_t k = 1; k < LS_TERMS_MAX - 1; k += k < 20000 ? 1 : 511)
+		for (int bias = 0; bias < 2; bias++) {
+			int64_t allowed = ls_depth_default(k + bias) - 2;
+			assert_true(ls_kernel__engine_depth(&ls_kernel__native_engine, k, bias) <= allowed);
+			assert_true(ls_kernel__engine_depth(&chunks, k, bias) <= allowed);
+		}
+	assert_int_equal(ls_kernel__engine_depth(&chunks, 1024, false), 512);
+	assert_int_equal(ls_kernel__engine_depth(&ls_kernel__native_engine, 600, true), 257);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_isa_and_thread_count_gives_the_same_bits),
+		cmocka_unit_test(test_a_changed_input_changes_the_answer),
+		cmocka_unit_test(test_unflagged_elements_are_exact_and_all_sums_within_the_bound),
+		cmocka_unit_test(test_large_sizes),
+		cmocka_unit_test(test_the_sample_is_flagged_once),
+		cmocka_unit_test(test_plain_rounds_and_does_not_flag),
+		cmocka_unit_test(test_calls_that_are_refused),
+		cmocka_unit_test(test_depth_leaves_room_for_every_size),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
