@@ -42,11 +42,12 @@ typedef enum ls_rounding {
 	LS_ROUNDING_EXACT = 3   /* R(E) always */
 } ls_rounding;
 
-/* Called after each op, with its outputs in place. A watcher may read values, and, being a test's liar, change them. */
+/* Called after each op, with its outputs and its part of the rounding log in place (`log` is NULL where the step has
+ * none). A watcher may read values, and, being a test's liar, change them and the log. */
 typedef struct ls_exec ls_exec;
 typedef struct ls_watch {
 	void *context;
-	void (*after_op)(void *context, ls_exec *exec, uint64_t step, int op);
+	void (*after_op)(void *context, ls_exec *exec, uint64_t step, int op, ls_step_log *log);
 } ls_watch;
 
 typedef struct ls_exec_options {

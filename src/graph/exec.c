@@ -18,6 +18,7 @@ struct ls_exec {
 	ls_flag_list flags;
 	ls_tensor_entry *entries; // the state as commit hashes it
 	const void **in;          // pointers of one op's inputs
+	ls_gathered gathered;
 };
 
 void *ls_exec_value(ls_exec *e, int value)
@@ -63,6 +64,8 @@ void ls_exec_free(ls_exec *e)
 	ls_free(e->flags.flag);
 	ls_free(e->entries);
 	ls_free(e->in);
+	ls_free(e->gathered.a);
+	ls_free(e->gathered.b);
 	ls_free(e);
 }
 
@@ -97,16 +100,22 @@ static bool allocate(ls_exec *e)
 	return true;
 }
 
-static void describe_ops(ls_exec *e)
+static bool describe_ops(ls_exec *e)
 {
 	const ls_program *p = e->options.program;
+	int64_t most = 1;
 	for (int i = 0; i < ls_program_ops(p); i++) {
 		e->def[i] = ls_op_find(ls_program_op(p, i)->kind);
 		if (e->def[i]->class != LS_OP_PRODUCT)
 			continue;
 		e->def[i]->product(p, ls_program_op(p, i), &e->product[i]);
 		e->products[e->product_count++] = i;
+		if (ls_product_all_terms(&e->product[i]) > most)
+			most = ls_product_all_terms(&e->product[i]);
 	}
+	e->gathered.a = ls_alloc((size_t)most, sizeof(float));
+	e->gathered.b = ls_alloc((size_t)most, sizeof(float));
+	return e->gathered.a && e->gathered.b;
 }
 
 ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *err)
@@ -122,12 +131,11 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");
 	e->options = *options;
 	LS_TRY(ls_graph__plan(&e->plan, options->program, options->keep, options->keep_count, err));
-	if (!allocate(e)) {
+	if (!allocate(e) || !describe_ops(e)) {
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %lld bytes of values\n  hint: a smaller train.batch needs less",
 		                      (long long)e->plan.arena);
 		goto done;
 	}
-	describe_ops(e);
 	*out = e;
 	e = NULL;
 done:
@@ -163,10 +171,12 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
 	                        .test = e->options.rounding != LS_ROUNDING_PLAIN};
 	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .depth = depth,
-	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery};
+	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
+	                    .gathered = &e->gathered};
 	int64_t elements = ls_shape_count(&value->shape);
 	ls_status status;
 	e->flags.count = 0;
+	e->gathered.row = -1;
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
@@ -257,7 +267,7 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 		if (result->forgery.found)
 			goto done;
 		if (e->options.watch)
-			e->options.watch->after_op(e->options.watch->context, e, step, i);
+			e->options.watch->after_op(e->options.watch->context, e, step, i, log);
 	}
 	if (commit_now) {
 		double start = ls_clock_seconds();

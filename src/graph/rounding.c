@@ -1,20 +1,51 @@
 #include "graph/rounding.h"
 
+#include "kernel/pack.h"
+
 #include <lockstep/platform.h>
 
+/* Brings the factors of element `index` side by side, the bias behind them; taps that are no terms become zeros. Returns
+ * their number. */
+static int64_t gather(const ls_settle *s, int64_t index, int64_t *i, int64_t *j)
+{
+	const ls_product *p = s->product;
+	int64_t n = p->terms;
+	ls_product_locate(p, index, i, j);
+	if (s->gathered->row != *i)
+		ls_kernel__fetch(&p->a, s->a, *i, 0, n, s->gathered->a);
+	s->gathered->row = *i;
+	ls_kernel__fetch(&p->b, s->b, *j, 0, n, s->gathered->b);
+	if (p->bias == LS_BIAS_NONE)
+		return n;
+	s->gathered->a[n] = s->bias[p->bias == LS_BIAS_ROW ? *i : *j];
+	s->gathered->b[n] = 1.0f;
+	return n + 1;
+}
+
+/* E and S. A zero in place of a missing term adds nothing, unless the other factor is not finite: then the definition,
+ * which knows which taps are terms, has the word. */
 static void exact_sum(const ls_settle *s, int64_t index, ls_sum *sum)
 {
-	int64_t i, j;
-	ls_product_locate(s->product, index, &i, &j);
-	ls_product_sum(s->reader, s->product, i, j, sum);
+	int64_t i, j, n = gather(s, index, &i, &j);
+	ls_sum_init(sum);
+	for (int64_t k = 0; k < n; k++)
+		ls_sum_add(sum, s->gathered->a[k], s->gathered->b[k]);
+	if (sum->non_finite)
+		ls_product_sum(s->reader, s->product, i, j, sum);
 	s->stats->exact++;
 }
 
 static void set_exact(const ls_settle *s, int64_t index)
 {
-	ls_sum sum;
-	exact_sum(s, index, &sum);
-	s->out[index] = ls_sum_round(&sum, s->bits);
+	int64_t i, j, n = gather(s, index, &i, &j);
+	float value = ls_dot_exact(s->gathered->a, s->gathered->b, n, s->bits);
+	s->stats->exact++;
+	if (value != value) { // as in exact_sum
+		ls_sum sum;
+		ls_product_sum(s->reader, s->product, i, j, &sum);
+		value = ls_sum_round(&sum, s->bits);
+	}
+	s->out[index] = value;
 }
 
 static bool finite(double c)

@@ -4,6 +4,12 @@
 
 #include <lockstep/graph.h>
 
+/* Room for the two rows of operands whose products make one element. */
+typedef struct ls_gathered {
+	float *a, *b;   /* terms and bias */
+	int64_t row;    /* the row of A that `a` holds, or −1 */
+} ls_gathered;
+
 typedef struct ls_settle {
 	const ls_reader *reader; /* of the op's inputs */
 	const ls_product *product;
@@ -16,6 +22,8 @@ typedef struct ls_settle {
 	ls_op_log *log;  /* written or read; may be NULL for EXACT */
 	ls_op_stats *stats;
 	ls_forgery *forgery;
+	const float *a, *b, *bias; /* the operands' tensors */
+	ls_gathered *gathered;
 } ls_settle;
 
 ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err);

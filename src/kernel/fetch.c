@@ -6,13 +6,31 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+// Lines are short (a row of an image), where a call to memcpy costs more than the copy: whole pieces, the last of which
+// overlaps the one before.
+static inline void copy(float *dst, const float *src, int64_t n)
+{
+	enum { WIDE = 8, NARROW = 4 };
+	if (n >= WIDE) {
+		for (int64_t i = 0; i + WIDE < n; i += WIDE)
+			memcpy(dst + i, src + i, WIDE * sizeof *dst);
+		memcpy(dst + n - WIDE, src + n - WIDE, WIDE * sizeof *dst);
+	} else if (n >= NARROW) {
+		memcpy(dst, src, NARROW * sizeof *dst);
+		memcpy(dst + n - NARROW, src + n - NARROW, NARROW * sizeof *dst);
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			dst[i] = src[i];
+	}
+}
+
 static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int64_t k0, int64_t k, float *dst)
 {
 	while (k > 0) {
 		int64_t at = k0 % o->inner, run = smaller(k, o->inner - at);
 		const float *src = x + row * o->row_stride + k0 / o->inner * o->outer_stride + at * o->inner_stride;
 		if (o->inner_stride == 1)
-			memcpy(dst, src, (size_t)run * sizeof *dst);
+			copy(dst, src, run);
 		else
 			for (int64_t i = 0; i < run; i++)
 				dst[i] = src[i * o->inner_stride];
@@ -28,12 +46,11 @@ static void fetch_line(const ls_patches *p, const float *src, int64_t x, int64_t
 	if (p->step == 1 && p->divisor == 1) {
 		int64_t low = smaller(x < 0 ? -x : 0, run), high = p->width - x;
 		high = high > run ? run : high < low ? low : high;
-		for (int64_t i = 0; i < low; i++)
-			dst[i] = 0;
-		for (int64_t i = low; i < high; i++)
-			dst[i] = src[x + i];
-		for (int64_t i = high; i < run; i++)
-			dst[i] = 0;
+		if (low)
+			memset(dst, 0, (size_t)low * sizeof *dst);
+		copy(dst + low, src + x + low, high - low);
+		if (high < run)
+			memset(dst + high, 0, (size_t)(run - high) * sizeof *dst);
 		return;
 	}
 	for (int64_t i = 0; i < run; i++, x += p->step)

@@ -1,0 +1,82 @@
+// Softmax and cross-entropy: rows of a matrix, each by one thread.
+#include "kernel/rows.h"
+
+enum { GRAIN = 4096 }; // elements of a range, in whole rows
+
+static int64_t row_grain(int64_t width)
+{
+	return width >= GRAIN ? 1 : GRAIN / width;
+}
+
+static float row_max(const float *x, int64_t width)
+{
+	float m = x[0];
+	for (int64_t i = 1; i < width; i++)
+		if (x[i] > m || (x[i] != x[i] && m == m))
+			m = x[i];
+	return m;
+}
+
+static void softmax(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	int64_t width = rows_input_shape(call, 0)->dim[1];
+	float *max = call->out[1], *sum = call->out[2];
+	int bits = rows_bits(call, 0);
+	for (int64_t row = begin; row < end; row++) {
+		const float *x = (const float *)call->in[0] + row * width;
+		float *p = (float *)call->out[0] + row * width, m = row_max(x, width);
+		for (int64_t i = 0; i < width; i++)
+			p[i] = ls_exp(rows_f32((double)x[i] - (double)m));
+		max[row] = rows_round(m, rows_bits(call, 1));
+		sum[row] = rows_round(ls_rsum_f32(p, width), rows_bits(call, 2));
+		for (int64_t i = 0; i < width; i++)
+			p[i] = rows_round((double)p[i] / (double)sum[row], bits);
+	}
+}
+
+bool ls_kernel__rows_softmax(const ls_op_call *call)
+{
+	const ls_shape *x = rows_input_shape(call, 0);
+	ls_kernel__rows_ranges(call, x->dim[0], row_grain(x->dim[1]), softmax);
+	return true;
+}
+
+enum { X, P, M, S, LABELS }; // inputs of cross_entropy
+
+bool ls_kernel__rows_cross_entropy(const ls_op_call *call)
+{
+	const float *x = call->in[X], *m = call->in[M], *s = call->in[S];
+	const int32_t *label = call->in[LABELS];
+	int64_t rows = rows_input_shape(call, X)->dim[0], width = rows_input_shape(call, X)->dim[1];
+	float *loss = call->out[0], *term = call->out[1];
+	for (int64_t i = 0; i < rows; i++) {
+		if (label[i] < 0 || label[i] >= width)
+			term[i] = ls_f32_bits(LS_NAN_BITS);
+		else
+			term[i] = rows_round(((double)m[i] - (double)x[i * width + label[i]]) + (double)ls_log(s[i]), rows_bits(call, 1));
+	}
+	*loss = rows_round(ls_rsum_f32(term, rows) / (double)rows, rows_bits(call, 0));
+	return true;
+}
+
+static void cross_entropy_grad(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	const ls_shape *shape = rows_input_shape(call, 0);
+	int64_t width = shape->dim[1];
+	const int32_t *label = call->in[1];
+	double n = (double)shape->dim[0];
+	int bits = rows_bits(call, 0);
+	for (int64_t row = begin; row < end; row++) {
+		const float *p = (const float *)call->in[0] + row * width;
+		float *out = (float *)call->out[0] + row * width;
+		for (int64_t j = 0; j < width; j++)
+			out[j] = rows_round(((double)p[j] - (j == label[row] ? 1.0 : 0.0)) / n, bits);
+	}
+}
+
+bool ls_kernel__rows_cross_entropy_grad(const ls_op_call *call)
+{
+	const ls_shape *p = rows_input_shape(call, 0);
+	ls_kernel__rows_ranges(call, p->dim[0], row_grain(p->dim[1]), cross_entropy_grad);
+	return true;
+}

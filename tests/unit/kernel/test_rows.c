@@ -1,0 +1,322 @@
+// Row kernels against the definition of their ops, bit for bit.
+#include "kernel/rows.h"
+#include "kernel/cases.h"
+
+enum { MOST_INPUTS = 8 };
+
+// A program of one op under test, whose inputs are tensors of the state or the outputs of a `load`.
+struct fixture {
+	ls_program *program;
+	random_source random;
+	int op;
+	int64_t in_count[MOST_INPUTS], out_count[LS_OP_OUTPUTS];
+	void *in[MOST_INPUTS], *out[LS_OP_OUTPUTS], *expected[LS_OP_OUTPUTS];
+	ls_samples samples;
+	uint8_t *bytes;
+	int64_t sample_size;
+};
+
+static const uint8_t *sample(void *context, int64_t index)
+{
+	const struct fixture *f = context;
+	return f->bytes + index * f->sample_size;
+}
+
+static int32_t label(void *context, int64_t index)
+{
+	return (int32_t)(index * 7 % 10);
+}
+
+static void fixture_open(struct fixture *f, uint32_t seed, int bits, int state_bits)
+{
+	*f = (struct fixture){.random = random_from(seed)};
+	f->samples = (ls_samples){f, sample, label};
+	assert_int_equal(ls_program_open(&f->program, bits, state_bits, NULL), LS_OK);
+}
+
+static int state_2(struct fixture *f, const char *name, int64_t a, int64_t b)
+{
+	ls_shape shape = {2, {a, b}};
+	return ls_program_add_state(f->program, name, &shape);
+}
+
+static int state_4(struct fixture *f, const char *name, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+	ls_shape shape = {4, {n, c, h, w}};
+	return ls_program_add_state(f->program, name, &shape);
+}
+
+// Labels can only come from a load.
+static int labels_from_load(struct fixture *f, int64_t batch)
+{
+	ls_op_spec spec = {.kind = "load", .name = "batch", .ints = {batch, batch, 0, 0, 1, 1, 1}, .int_count = 7, .nums = {0, 1},
+	                   .num_count = 2};
+	return ls_op_append(f->program, &spec) + 1;
+}
+
+static void draw_labels(struct fixture *f, int32_t *to, int64_t count, int64_t classes)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] = (int32_t)draw(&f->random, i % 11 ? 0 : -1, classes - (i % 7 != 0)); // a few outside
+}
+
+static void fixture_append(struct fixture *f, const ls_op_spec *spec, values kind)
+{
+	int value = ls_op_append(f->program, spec);
+	const ls_op *op;
+	assert_true(value >= 0);
+	f->op = ls_program_value(f->program, value)->op;
+	op = ls_program_op(f->program, f->op);
+	for (int i = 0; i < op->input_count; i++) {
+		const ls_value *v = ls_program_value(f->program, op->inputs[i]);
+		f->in_count[i] = ls_shape_count(&v->shape);
+		f->in[i] = ls_alloc((size_t)f->in_count[i], 4);
+		if (v->dtype == LS_I32)
+			draw_labels(f, f->in[i], f->in_count[i], rows_input_shape(&(ls_op_call){.program = f->program, .op = op}, 0)->dim[1]);
+		else
+			for (int64_t k = 0; k < f->in_count[i]; k++)
+				((float *)f->in[i])[k] = ls_round_f32(draw_value(&f->random, kind), v->bits);
+	}
+	for (int o = 0; o < op->output_count; o++) {
+		f->out_count[o] = ls_shape_count(&ls_program_value(f->program, op->outputs[o])->shape);
+		f->out[o] = ls_alloc((size_t)f->out_count[o], 4);
+		f->expected[o] = ls_alloc((size_t)f->out_count[o], 4);
+		memset(f->out[o], 0xa5, (size_t)f->out_count[o] * 4);
+	}
+}
+
+static ls_op_call fixture_call(struct fixture *f, ls_pool *pool)
+{
+	const ls_op *op = ls_program_op(f->program, f->op);
+	return (ls_op_call){.program = f->program, .op = op, .def = ls_op_find(op->kind), .step = 3, .in = (const void *const *)f->in,
+	                    .out = f->out, .samples = &f->samples, .pool = pool};
+}
+
+static bool outputs_equal(const struct fixture *f)
+{
+	bool equal = true;
+	for (int o = 0; o < LS_OP_OUTPUTS && f->out[o]; o++)
+		equal = equal && !memcmp(f->out[o], f->expected[o], (size_t)f->out_count[o] * 4);
+	return equal;
+}
+
+// Runs reference and kernel, also in place where the op allows it, and then the twin: with other numbers for the first
+// input the answer has to change.
+static void fixture_check(struct fixture *f, ls_pool *pool, bool has_kernel)
+{
+	ls_op_call call = fixture_call(f, pool);
+	bool same;
+	call.out = f->expected;
+	ls_op_reference(&call);
+	call.out = f->out;
+	same = ls_kernel__rows_run(&call);
+	assert_int_equal(same, has_kernel);
+	if (!has_kernel)
+		return;
+	if (!outputs_equal(f))
+		fail_msg("%s differs from its definition", call.op->kind);
+	for (int o = 0; o < LS_OP_OUTPUTS; o++) {
+		int share = call.def->shares[o] - 1;
+		if (share < 0 || share >= call.op->input_count || o >= call.op->output_count)
+			continue;
+		memcpy(f->out[o], f->in[share], (size_t)f->in_count[share] * 4);
+		void *kept = f->in[share];
+		f->in[share] = f->out[o];
+		assert_true(ls_kernel__rows_run(&call));
+		f->in[share] = kept;
+		if (!outputs_equal(f))
+			fail_msg("%s in place differs from its definition", call.op->kind);
+	}
+	for (int64_t k = 0; call.op->input_count && k < f->in_count[0]; k++)
+		((float *)f->in[0])[k] = 1 + 0.125f * (float)(k * 37 % 101);
+	assert_true(ls_kernel__rows_run(&call));
+	if (call.op->input_count)
+		assert_false(outputs_equal(f));
+}
+
+static void fixture_close(struct fixture *f)
+{
+	for (int i = 0; i < MOST_INPUTS; i++)
+		ls_free(f->in[i]);
+	for (int o = 0; o < LS_OP_OUTPUTS; o++) {
+		ls_free(f->out[o]);
+		ls_free(f->expected[o]);
+	}
+	ls_free(f->bytes);
+	ls_program_free(f->program);
+}
+
+static ls_pool *pool_of_two(void)
+{
+	ls_pool *pool;
+	assert_int_equal(ls_pool_open(&pool, 2, NULL), LS_OK);
+	return pool;
+}
+
+static const values kinds[] = {NORMAL, WIDE, INTEGERS, SPECIAL};
+static const int grids[] = {32, 32, 19, 16};
+
+static void test_elementwise(void **state)
+{
+	static const char *const kind[] = {"add", "relu", "relu_grad"};
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 36; seed++) {
+		struct fixture f;
+		fixture_open(&f, seed, grids[seed / 3 % 4], 32);
+		int64_t n = seed < 3 ? 20000 : draw(&f.random, 1, 70);
+		int a = state_2(&f, "a", 2, n), b = state_2(&f, "b", 2, n);
+		ls_op_spec spec = {.kind = kind[seed % 3], .name = "y", .inputs = {a, b}, .input_count = seed % 3 == 1 ? 1 : 2};
+		fixture_append(&f, &spec, kinds[seed % 4]);
+		((float *)f.in[0])[0] = 0.5f; // so that the twin meets an element that shows
+		if (seed % 3 != 1)
+			((float *)f.in[1])[0] = 1;
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_reshape(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, 5, 32, 32);
+	int a = state_4(&f, "a", 2, 3, 4, 5);
+	ls_op_spec spec = {.kind = "reshape", .name = "y", .inputs = {a}, .input_count = 1, .ints = {2, 60}, .int_count = 2};
+	fixture_append(&f, &spec, NORMAL);
+	fixture_check(&f, NULL, true);
+	fixture_close(&f);
+}
+
+static void test_sgd(void **state)
+{
+	for (uint32_t seed = 0; seed < 40; seed++) {
+		struct fixture f;
+		fixture_open(&f, 100 + seed, 32, seed % 5 ? 32 : 19);
+		int64_t n = draw(&f.random, 1, 300);
+		int w = state_2(&f, "a", 1, n), g = state_2(&f, "b", 1, n), m = state_2(&f, "c", 1, n);
+		ls_op_spec spec = {.kind = "sgd", .name = "w", .inputs = {w, g, m}, .input_count = seed % 2 ? 3 : 2,
+		                   .ints = {seed % 4 == 3, seed % 3, 2, 1, 20}, .int_count = 5,
+		                   .nums = {0.1, 0.9, seed % 3 ? 5e-4 : 0, 0.5}, .num_count = 4};
+		fixture_append(&f, &spec, kinds[seed % 4]);
+		((float *)f.in[0])[0] = 1;
+		((float *)f.in[1])[0] = 0.25f;
+		fixture_check(&f, NULL, true);
+		fixture_close(&f);
+	}
+}
+
+static void test_pools(void **state)
+{
+	static const char *const kind[] = {"maxpool", "maxpool_grad", "avgpool", "avgpool_grad"};
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 120; seed++) {
+		struct fixture f;
+		fixture_open(&f, 200 + seed, grids[seed / 4 % 4], 32);
+		int64_t k = draw(&f.random, 1, 4), stride = draw(&f.random, 1, 4), pad = draw(&f.random, 0, k / 2);
+		int64_t h = k + draw(&f.random, 0, 8), w = k + draw(&f.random, 0, 8), n = draw(&f.random, 1, 3), c = draw(&f.random, 1, 4);
+		int64_t oh = (h + 2 * pad - k) / stride + 1, ow = (w + 2 * pad - k) / stride + 1;
+		int x = state_4(&f, "a", n, c, h, w), dy = state_4(&f, "b", n, c, oh, ow);
+		bool gradient = seed % 2, average = seed % 4 >= 2;
+		ls_op_spec spec = {.kind = kind[seed % 4], .name = "y", .inputs = {gradient ? dy : x, x},
+		                   .input_count = gradient && !average ? 2 : 1, .ints = {k, stride, pad, h, w},
+		                   .int_count = gradient && average ? 5 : 3};
+		fixture_append(&f, &spec, kinds[seed % 4 == 3 ? seed / 4 % 4 : seed / 8 % 4]);
+		fixture_check(&f, pool, !gradient || stride >= k);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_softmax(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 40; seed++) {
+		struct fixture f;
+		fixture_open(&f, 400 + seed, grids[seed % 4], 32);
+		int x = state_2(&f, "a", draw(&f.random, 1, 9), seed == 0 ? 500 : draw(&f.random, 2, 40));
+		ls_op_spec spec = {.kind = "softmax", .name = "p", .inputs = {x}, .input_count = 1};
+		fixture_append(&f, &spec, kinds[seed / 4 % 4]);
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_cross_entropy(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 60; seed++) {
+		struct fixture f;
+		fixture_open(&f, 500 + seed, grids[seed % 4], 32);
+		int64_t n = seed < 2 ? 700 : draw(&f.random, 1, 40), d = draw(&f.random, 2, 12);
+		int x = state_2(&f, "a", n, d), p = state_2(&f, "b", n, d), m = state_2(&f, "c", n, 1), s = state_2(&f, "d", n, 1);
+		int labels = labels_from_load(&f, n);
+		ls_op_spec loss = {.kind = "cross_entropy", .name = "loss", .inputs = {x, p, m, s, labels}, .input_count = 5};
+		ls_op_spec grad = {.kind = "cross_entropy_grad", .name = "dx", .inputs = {p, labels}, .input_count = 2};
+		fixture_append(&f, seed % 2 ? &grad : &loss, kinds[seed / 8 % 4]);
+		if (seed % 2 == 0) { // the twin needs a loss that is a number
+			((float *)f.in[2])[n - 1] = 1;
+			((float *)f.in[3])[n - 1] = 2;
+			((float *)f.in[0])[n * d - 1] = 0.5f;
+			((int32_t *)f.in[4])[n - 1] = (int32_t)d - 1;
+		} else {
+			((float *)f.in[0])[0] = 0.5f;
+		}
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_channel_sum(void **state)
+{
+	static const int64_t rows[] = {1, 2, 255, 256, 257, 512, 700, 65536 + 300};
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 64; seed++) {
+		struct fixture f;
+		fixture_open(&f, 600 + seed, grids[seed % 4], 32);
+		int64_t n = rows[seed / 2 % 8];
+		int x = seed % 2 ? state_2(&f, "a", n, n > 1000 ? 3 : draw(&f.random, 1, 150))
+		                 : state_4(&f, "a", n > 1000 ? 300 : draw(&f.random, 1, 5), draw(&f.random, 1, 3), draw(&f.random, 1, 20), n > 1000 ? 1 : n);
+		ls_op_spec spec = {.kind = "channel_sum", .name = "db", .inputs = {x}, .input_count = 1};
+		fixture_append(&f, &spec, kinds[seed / 16 % 4]);
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_load(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 12; seed++) {
+		struct fixture f;
+		fixture_open(&f, 700 + seed, grids[seed % 4], 32);
+		int64_t samples = draw(&f.random, 9, 40), h = draw(&f.random, 1, 9), w = draw(&f.random, 1, 9);
+		ls_op_spec spec = {.kind = "load", .name = "x", .ints = {samples, 9, 5, seed % 2, 2, h, w}, .int_count = 7,
+		                   .nums = {120.5, 33, 64.25, 71}, .num_count = 4};
+		f.sample_size = 2 * h * w;
+		f.bytes = ls_alloc((size_t)samples, (size_t)f.sample_size);
+		for (int64_t i = 0; i < samples * f.sample_size; i++)
+			f.bytes[i] = (uint8_t)draw(&f.random, 0, 255);
+		fixture_append(&f, &spec, NORMAL);
+		fixture_check(&f, pool, true);
+		for (int64_t i = 0; i < samples * f.sample_size; i++)
+			f.bytes[i] ^= 1;
+		ls_op_call call = fixture_call(&f, pool);
+		assert_true(ls_kernel__rows_run(&call));
+		assert_false(outputs_equal(&f));
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_elementwise), cmocka_unit_test(test_reshape),       cmocka_unit_test(test_sgd),
+		cmocka_unit_test(test_pools),       cmocka_unit_test(test_softmax),       cmocka_unit_test(test_cross_entropy),
+		cmocka_unit_test(test_channel_sum), cmocka_unit_test(test_load),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
