@@ -23,6 +23,7 @@ typedef struct ls_op_log {
 typedef struct ls_step_log {
 	ls_op_log *op;
 	int ops;
+	ls_entry *frame; /* room for one frame of entries, for those who code and decode */
 } ls_step_log;
 
 ls_status ls_step_log_open(ls_step_log *log, int ops, ls_error *err);
@@ -101,6 +102,8 @@ ls_status ls_exec_step(ls_exec *exec, uint64_t step, ls_step_log *log, bool comm
 
 /* The state root of the present state. */
 ls_status ls_exec_state_root(ls_exec *exec, ls_hash *out, ls_error *err);
+/* False where some number of the state is infinite or NaN. */
+bool ls_exec_state_finite(const ls_exec *exec);
 /* Words of state tensor i; may be written between steps. */
 void *ls_exec_state(ls_exec *exec, int state);
 /* Words of a value: of a kept one after the step, of any while a watcher runs after its op. */

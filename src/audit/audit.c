@@ -73,6 +73,14 @@ static void found_mismatch(auditor *a, uint64_t step)
 	a->out->first_bad_step = step;
 }
 
+/* A step whose state is not finite is a run's last. */
+static void found_overrun(auditor *a, uint64_t last)
+{
+	found_mismatch(a, last + 1);
+	snprintf(a->out->text, sizeof a->out->text, "the run goes on, although the state after step %llu is not finite",
+	         (unsigned long long)last);
+}
+
 static void found_forgery(auditor *a, const ls_leaf_result *result)
 {
 	const ls_program *program = ls_model_step(ls_plan_model(a->plan));
@@ -139,6 +147,8 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	LS_TRY(keep_leaf(a, index, &result.leaf, block, len, err));
 	if (difference(ls_run_leaf(a->run, index), &result.leaf, a->out->text, sizeof a->out->text))
 		found_mismatch(a, first);
+	else if (result.diverged && index + 1 < ls_run_leaves(a->run))
+		found_overrun(a, last);
 done:
 	ls_free(block);
 	return status;

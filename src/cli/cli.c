@@ -58,7 +58,7 @@ static int run_words(ls_cli *cli, int argc, char **argv)
 	while (at < argc && !strcmp(argv[at], "--json"))
 		at++;
 	if (at == argc) {
-		ls_cli__usage(&err, "lockstep", "no command", "a command", "lockstep help lists the commands");
+		ls_cli__usage(&err, "command line", "no command", "a command", "lockstep help lists the commands");
 		return ls_cli__fail(cli, &err);
 	}
 	if (is_one_of(argv[at], "--version", "-V"))

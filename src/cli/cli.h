@@ -161,9 +161,33 @@ ls_status ls_cli__open_job(ls_cli_session *s, const ls_cli_args *args, ls_error 
 ls_status ls_cli__open_plan(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, ls_error *err);
 /* Opens --platform with --threads and lets it pass its self-test: LS_ERR_NONCONFORMING names the check that failed. */
 ls_status ls_cli__open_platform(ls_cli_session *s, const ls_cli_args *args, ls_error *err);
-/* The same by name. */
+/* LS_ERR_USAGE with the names there are, where `name` is none of them. */
+ls_status ls_cli__check_platform_name(const char *name, ls_error *err);
+/* ls_cli__open_platform by name. */
 ls_status ls_cli__open_platform_named(ls_platform **out, const ls_cli_args *args, const char *name, ls_error *err);
 /* Opens operand `index` as a run. Damage is left to the caller, `s->run` may then be NULL. */
 ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index, ls_damage *damage, ls_error *err);
 void ls_cli__close(ls_cli_session *s);
+
+/* ---- measuring steps in memory, without a run directory ---- */
+
+/* An executor of the plan's step program with all it borrows; release with ls_cli__lane_close. */
+typedef struct ls_cli_lane {
+	const ls_job_plan *plan;
+	ls_hasher *hasher;
+	ls_exec *exec;
+	ls_step_log log; /* written under RECORD */
+	ls_buf coded;    /* scratch of ls_cli__lane_log_bytes */
+} ls_cli_lane;
+
+ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platform *platform, ls_rounding rounding, ls_error *err);
+void ls_cli__lane_close(ls_cli_lane *lane);
+/* Makes step 0's state, on `platform`, in each of the lanes. */
+ls_status ls_cli__lanes_init(ls_cli_lane *const *lanes, int count, const ls_job_plan *plan, ls_platform *platform, ls_error *err);
+/* One step without state root; `log` is written or read as the lane's rounding says. `*seconds` is its time. */
+ls_status ls_cli__lane_step(ls_cli_lane *lane, uint64_t step, ls_step_log *log, double *seconds, ls_error *err);
+/* Bytes that the lane's log of `step` takes in a run. */
+ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *bytes, ls_error *err);
+/* Sorts. Of an even number the lower one of the two in the middle; count ≥ 1. */
+double ls_cli__median(double *value, size_t count);
 #endif

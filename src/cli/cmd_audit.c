@@ -36,8 +36,9 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 	return ls_cli__usage(err, "--steps", ls_cli__value(args, "steps"), expected, NULL);
 }
 
-/* What the audit says, gathered while it runs. */
+/* What the audit says, gathered while it runs; the one context of all its callbacks. */
 struct report {
+	ls_cli_progress progress;
 	ls_audit_result result;
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
 	const char *platform;
@@ -59,6 +60,16 @@ static void add_op(void *context, const char *op, const char *kind, const ls_op_
 	ls_cli__put_uint(row, "corrections", stats->corrections);
 	ls_cli__put_uint(row, "exact", stats->exact);
 	json_array_append_new(r->ops, row);
+}
+
+static void on_step(void *context, const ls_metrics *metrics)
+{
+	ls_cli__progress_step(&((struct report *)context)->progress, metrics);
+}
+
+static bool on_stop(void *context)
+{
+	return ls_cli__progress_stop(&((struct report *)context)->progress);
 }
 
 static void take_damage(struct report *r, const ls_damage *damage)
@@ -162,19 +173,18 @@ static void print_text(const ls_cli *cli, const struct report *r)
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
                         ls_error *err)
 {
-	ls_cli_progress progress;
 	ls_status status;
 	LS_TRY(check_steps(o, args, s->run, err));
 	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
 	LS_TRY(ls_cli__open_platform(s, args, err));
-	ls_cli__progress_start(&progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
-	o->on_step = ls_cli__progress_step;
-	o->stop = ls_cli__progress_stop;
-	o->context = &progress;
+	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
+	o->on_step = on_step;
+	o->stop = on_stop;
+	o->context = r;
 	r->opened = true;
 	r->platform = ls_platform_describe(s->platform);
-	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, r, err);
-	ls_cli__progress_end(&progress);
+	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
+	ls_cli__progress_end(&r->progress);
 done:
 	return status;
 }

@@ -13,7 +13,7 @@ struct facts {
 	ls_hash root;
 	const ls_leaf *last;
 	bool counted; /* whether the rounding log could be read, for which the program and so the data is needed */
-	uint64_t entries, elements;
+	ls_log_statistics log;
 	double seconds;
 	char platform[128]; /* "" where the run does not say */
 	uint64_t *snapshots;
@@ -54,58 +54,6 @@ done:
 	return status;
 }
 
-/* ---- rounding log ---- */
-
-static void count_step(struct facts *f, const ls_program *program, const ls_step_log *log)
-{
-	for (int op = 0; op < ls_program_ops(program); op++) {
-		const ls_op *record = ls_program_op(program, op);
-		if (ls_op_find(record->kind)->class != LS_OP_PRODUCT)
-			continue;
-		f->entries += log->op[op].count;
-		f->elements += (uint64_t)ls_shape_count(&ls_program_value(program, record->outputs[0])->shape);
-	}
-}
-
-static ls_status count_leaf(struct facts *f, const ls_run *run, uint64_t leaf, const ls_program *program, ls_step_log *log,
-                            ls_hasher *hasher, ls_damage *damage, ls_error *err)
-{
-	ls_encoding encoding = (ls_encoding)ls_job_spec_of(ls_run_job(run))->arithmetic.encoding;
-	uint8_t *block = NULL;
-	size_t len = 0;
-	uint64_t first, last;
-	ls_cursor cursor;
-	ls_tree tree;
-	ls_status status;
-	LS_TRY(ls_run_read_log(run, leaf, program, encoding, &block, &len, damage, err));
-	ls_run_leaf_steps(run, leaf, &first, &last);
-	cursor = ls_cursor_over(block, len);
-	ls_tree_init(&tree, hasher, 0);
-	for (uint64_t step = first; step <= last && !damage->found; step++)
-		if (ls_log_read_step(&cursor, &tree, program, step, log, encoding))
-			count_step(f, program, log);
-done:
-	ls_free(block);
-	return status;
-}
-
-static ls_status count_log(struct facts *f, const ls_run *run, const ls_program *program, ls_damage *damage, ls_error *err)
-{
-	bool logged = ls_job_spec_of(ls_run_job(run))->arithmetic.mode == LS_JOB_LOGGED;
-	ls_step_log log = {0};
-	ls_hasher *hasher = NULL;
-	ls_status status;
-	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
-	LS_TRY(ls_hasher_open(&hasher, 1, err));
-	for (uint64_t leaf = 1; logged && leaf < ls_run_leaves(run) && !damage->found; leaf++)
-		LS_TRY(count_leaf(f, run, leaf, program, &log, hasher, damage, err));
-	f->counted = !damage->found;
-done:
-	ls_hasher_free(hasher);
-	ls_step_log_free(&log);
-	return status;
-}
-
 static ls_status gather(struct facts *f, ls_cli_session *s, const ls_cli_args *args, ls_damage *damage, ls_error *err)
 {
 	uint64_t leaves = ls_run_leaves(s->run);
@@ -117,8 +65,9 @@ static ls_status gather(struct facts *f, ls_cli_session *s, const ls_cli_args *a
 	if (ls_cli__open_plan(s, args, ls_run_job(s->run), false, &f->why) != LS_OK)
 		goto done; // what follows needs the data, the rest does not
 	ls_run_compare_plan(s->run, s->plan, damage);
-	if (!damage->found)
-		LS_TRY(count_log(f, s->run, ls_model_step(ls_plan_model(s->plan)), damage, err));
+	f->counted = !damage->found;
+	if (f->counted)
+		LS_TRY(ls_run_log_statistics(s->run, ls_model_step(ls_plan_model(s->plan)), &f->log, err));
 done:
 	return status;
 }
@@ -147,8 +96,8 @@ static void print_json(const struct facts *f, const ls_run *run)
 	ls_cli__put_hash(object, "state_root", &f->last->state);
 	ls_cli__put_hash(object, "run", ls_run_id_of(run));
 	ls_cli__put_uint(object, "log_bytes", ls_run_log_bytes(run));
-	json_object_set_new(object, "log_entries", f->counted ? json_integer((json_int_t)f->entries) : json_null());
-	json_object_set_new(object, "elements", f->counted ? json_integer((json_int_t)f->elements) : json_null());
+	json_object_set_new(object, "log_entries", f->counted ? json_integer((json_int_t)f->log.entries) : json_null());
+	json_object_set_new(object, "elements", f->counted ? json_integer((json_int_t)f->log.elements) : json_null());
 	ls_cli__put_real(object, "seconds", f->seconds);
 	ls_cli__put_uint(object, "steps_ordered", ls_run_binding(run)->steps);
 	ls_cli__put_uint(object, "leaves", ls_run_leaves(run));
@@ -165,9 +114,9 @@ static void print_log(const ls_cli *cli, const struct facts *f, const ls_run *ru
 	ls_cli__say(cli, "rounding log  %s", ls_cli__bytes_text(bytes, log_bytes));
 	if (!f->counted)
 		ls_cli__say(cli, "; its entries could not be counted: %s\n", f->why.text);
-	else if (f->elements)
-		ls_cli__say(cli, ", %llu entries for %llu elements, %.4f bit each\n", (unsigned long long)f->entries,
-		            (unsigned long long)f->elements, 8 * log_bytes / (double)f->elements);
+	else if (f->log.elements)
+		ls_cli__say(cli, ", %llu entries for %llu elements, %.4f bit each\n", (unsigned long long)f->log.entries,
+		            (unsigned long long)f->log.elements, 8 * log_bytes / (double)f->log.elements);
 	else
 		ls_cli__say(cli, "\n");
 }

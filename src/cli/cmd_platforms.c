@@ -2,7 +2,7 @@
 
 static const ls_cli_option options[] = {
 	{.name = "platform", .argument = "P", .help = "only this one", .fallback_text = "all"},
-	LS_CLI__OPTION_THREADS,
+	{.name = "threads", .argument = "N", .help = "threads that compute", .fallback = "1"},
 	{.name = NULL},
 };
 
@@ -78,6 +78,8 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	uint64_t threads;
 	ls_status status;
 	LS_TRY(ls_cli__number(args, "threads", 1, 1024, 1, &threads, err));
+	if (only)
+		LS_TRY(ls_cli__check_platform_name(only, err));
 	for (int i = 0; only ? i == 0 : ls_platform_at(i) != NULL; i++) {
 		name = only ? only : ls_platform_at(i);
 		LS_TRY(list_one(&l, list, name, (int)threads, &passed, err));

@@ -27,7 +27,8 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 	return LS_OK;
 }
 
-static json_t *to_json(const ls_cli_session *s, const ls_train_result *r)
+/* `steps` were made by this call; without any, the loss is not known. */
+static json_t *to_json(const ls_cli_session *s, const ls_train_result *r, uint64_t steps)
 {
 	json_t *object = json_object();
 	ls_cli__put_hash(object, "root", &r->root);
@@ -41,7 +42,9 @@ static json_t *to_json(const ls_cli_session *s, const ls_train_result *r)
 	ls_cli__put_uint(object, "log_bytes", r->log_bytes);
 	ls_cli__put_uint(object, "log_entries", r->log_entries);
 	ls_cli__put_uint(object, "elements", r->elements);
-	ls_cli__put_real(object, "loss", (double)r->loss);
+	json_object_set_new(object, "loss", json_null());
+	if (steps)
+		ls_cli__put_real(object, "loss", (double)r->loss);
 	ls_cli__put_real(object, "seconds", r->seconds);
 	ls_cli__put_uint(object, "steps_ordered", ls_plan_binding(s->plan)->steps);
 	ls_cli__put_bool(object, "complete", r->complete);
@@ -63,7 +66,8 @@ static void print_next(const ls_cli *cli, const ls_cli_args *args, const ls_trai
 		ls_cli__say(cli, "next: lockstep audit %s\n", dir);
 }
 
-static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_session *s, const ls_train_result *r)
+static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_session *s, const ls_train_result *r,
+                       uint64_t steps)
 {
 	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE];
 	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE];
@@ -71,9 +75,11 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 	ls_hash_hex(state, &r->state_root);
 	ls_hash_hex(job, ls_plan_job_id(s->plan));
 	ls_cli__say(cli, "run         %s\njob         %s\nroot        %s\nstate root  %s\n", ls_cli__value(args, "run"), job, root, state);
-	ls_cli__say(cli, "steps       %llu of %llu, loss %.6f\n", (unsigned long long)r->steps,
-	            (unsigned long long)ls_plan_binding(s->plan)->steps, (double)r->loss);
-	ls_cli__say(cli, "mode        %s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
+	ls_cli__say(cli, "steps       %llu of %llu", (unsigned long long)r->steps,
+	            (unsigned long long)ls_plan_binding(s->plan)->steps);
+	if (steps)
+		ls_cli__say(cli, ", loss %.6f", (double)r->loss);
+	ls_cli__say(cli, "\nmode        %s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
 	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
 	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
@@ -102,9 +108,9 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		goto done;
 	*code = result.diverged ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	if (cli->json)
-		ls_cli__emit(to_json(&s, &result));
+		ls_cli__emit(to_json(&s, &result, progress.steps));
 	else
-		print_text(cli, args, &s, &result);
+		print_text(cli, args, &s, &result, progress.steps);
 done:
 	ls_cli__close(&s);
 	return status;

@@ -60,12 +60,34 @@ static ls_status require_conforming(ls_platform *platform, ls_error *err)
 	return status;
 }
 
+/* Named here, so that the complaint can list what there is. */
+ls_status ls_cli__check_platform_name(const char *name, ls_error *err)
+{
+	const char *names[16] = {NULL}, *near;
+	char expected[160] = "", hint[64];
+	size_t used = 0;
+	for (int i = 0; i < 15 && ls_platform_at(i); i++) {
+		names[i] = ls_platform_at(i);
+		if (!strcmp(name, names[i]))
+			return LS_OK;
+		if (used < sizeof expected)
+			used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s", i ? ", " : "one of ", names[i]);
+	}
+	near = ls_cli__nearest(name, names);
+	if (near)
+		snprintf(hint, sizeof hint, "did you mean %s?", near);
+	else
+		snprintf(hint, sizeof hint, "lockstep platforms shows them");
+	return ls_cli__usage(err, "--platform", name[0] ? name : "nothing", expected, hint);
+}
+
 ls_status ls_cli__open_platform_named(ls_platform **out, const ls_cli_args *args, const char *name, ls_error *err)
 {
 	ls_platform_options options = LS_PLATFORM_OPTIONS_INIT;
 	uint64_t threads;
 	ls_status status;
 	*out = NULL;
+	LS_TRY(ls_cli__check_platform_name(name, err));
 	LS_TRY(ls_cli__number(args, "threads", 1, THREADS_MAX, processors(), &threads, err));
 	options.threads = (int)threads;
 	LS_TRY(ls_platform_open(out, name, &options, err));

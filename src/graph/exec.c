@@ -219,7 +219,7 @@ static bool all_finite(const uint32_t *words, int64_t count)
 }
 
 /* New values of the state that an op computed elsewhere move into the state's buffers. */
-static void take_over_state(ls_exec *e, ls_step_result *result)
+static void take_over_state(ls_exec *e)
 {
 	const ls_program *p = e->options.program;
 	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
@@ -228,8 +228,16 @@ static void take_over_state(ls_exec *e, ls_step_result *result)
 		const void *from = ls_exec_value(e, op->inputs[i]);
 		if (from != e->state[i])
 			memcpy(e->state[i], from, (size_t)count * 4);
-		result->diverged |= !all_finite(e->state[i], count);
 	}
+}
+
+bool ls_exec_state_finite(const ls_exec *e)
+{
+	const ls_program *p = e->options.program;
+	bool finite = true;
+	for (int i = 0; i < ls_program_states(p) && finite; i++)
+		finite = all_finite(e->state[i], ls_shape_count(&ls_program_value(p, i)->shape));
+	return finite;
 }
 
 static ls_status run_op(ls_exec *e, uint64_t step, int index, ls_step_log *log, ls_step_result *result, ls_error *err)
@@ -275,7 +283,8 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 		e->stats[ops - 1].seconds += ls_clock_seconds() - start;
 		result->committed = true;
 	}
-	take_over_state(e, result);
+	take_over_state(e);
+	result->diverged = !ls_exec_state_finite(e);
 done:
 	return status;
 }

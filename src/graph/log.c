@@ -4,7 +4,8 @@ ls_status ls_step_log_open(ls_step_log *log, int ops, ls_error *err)
 {
 	log->ops = 0;
 	log->op = ls_alloc((size_t)ops, sizeof *log->op);
-	if (!log->op)
+	log->frame = ls_alloc(LS_FRAME_ELEMENTS, sizeof *log->frame);
+	if (!log->op || !log->frame)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a rounding log of %d ops", ops);
 	log->ops = ops;
 	return LS_OK;
@@ -15,6 +16,7 @@ void ls_step_log_free(ls_step_log *log)
 	for (int i = 0; i < log->ops; i++)
 		ls_free(log->op[i].entry);
 	ls_free(log->op);
+	ls_free(log->frame);
 	*log = (ls_step_log){0};
 }
 

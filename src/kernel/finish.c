@@ -66,7 +66,7 @@ ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_e
 {
 	const ls_product *p = call->product;
 	if (p->rows < 1 || p->columns < 1 || p->terms < 1 || ls_product_all_terms(p) >= LS_TERMS_MAX)
-		return ls_error_set(err, LS_ERR_LIMIT, "product: found %lld x %lld with %lld terms, expected fewer than 2^21 terms",
+		return ls_error_set(err, LS_ERR_LIMIT, "product: found %lld x %lld with %lld terms, expected fewer than 2^21",
 		                    (long long)p->rows, (long long)p->columns, (long long)p->terms);
 	if (call->bits < LS_GRID_MIN || call->bits > LS_GRID_MAX || (p->bias != LS_BIAS_NONE && !call->bias) ||
 	    (call->test && !call->flags))
@@ -171,7 +171,7 @@ static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish
 	for (int64_t j = 0; j < s->n; j++)
 		space->column[j] = __builtin_sqrt(s->column_squares[j]); // one instruction, and so several at a time
 	for (int64_t j = 0; j < s->n; j++)
-		space->column_bias[j] = bias == LS_BIAS_COLUMN ? ls_bound_t(call->depth, __builtin_fabs(call->bias[s->j0 + j])) : 0;
+		space->column_bias[j] = bias != LS_BIAS_COLUMN ? 0 : ls_bound_t(call->depth, __builtin_fabs(call->bias[s->j0 + j]));
 }
 
 ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,

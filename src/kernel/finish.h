@@ -2,12 +2,12 @@
  * sums of a tile ends here.
  *
  * The bound. B = d·u·S with S = Σ|ab| + |bias| ≤ ‖a‖·‖b‖ + |bias| (Cauchy–Schwarz; |bias| because its factor is 1).
- * t = ls_bound_t(d, ‖a‖)·‖b‖ + ls_bound_t(d, |bias|). A norm is the root of fewer than 2^21 exact squares summed in FP64,
- * so it is too small by less than 2^-31 of itself, and t's own few roundings lose less than 2^-50: ls_bound_t's factor
+ * t = ls_bound_t(d, ‖a‖)·‖b‖ + ls_bound_t(d, |bias|). A norm is the root of fewer than 2^21 exact squares summed in
+ * FP64, so it is too small by less than 2^-31 of itself, and t's own few roundings lose less than 2^-50: ls_bound_t's factor
  * 1 + 2^-20 covers both.
  *
- * Non-terms are packed as zero factors: adding 0·w to a sum that began at +0 changes no bit while w is finite. Where some
- * factor is not finite, its product is infinite or NaN (also 0·inf), and no later addition makes that finite again: a
+ * Non-terms are packed as zero factors: adding 0·w to a sum that began at +0 changes no bit while w is finite. Where
+ * some factor is not finite, its product is infinite or NaN (also 0·inf), and no later addition makes that finite again: a
  * finite C proves that every factor was finite, and a C that is not finite is flagged, so that the caller decides it
  * from the definition, which skips non-terms.
  */

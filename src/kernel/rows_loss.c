@@ -49,11 +49,12 @@ bool ls_kernel__rows_cross_entropy(const ls_op_call *call)
 	const int32_t *label = call->in[LABELS];
 	int64_t rows = rows_input_shape(call, X)->dim[0], width = rows_input_shape(call, X)->dim[1];
 	float *loss = call->out[0], *term = call->out[1];
+	int bits = rows_bits(call, 1);
 	for (int64_t i = 0; i < rows; i++) {
 		if (label[i] < 0 || label[i] >= width)
 			term[i] = ls_f32_bits(LS_NAN_BITS);
 		else
-			term[i] = rows_round(((double)m[i] - (double)x[i * width + label[i]]) + (double)ls_log(s[i]), rows_bits(call, 1));
+			term[i] = rows_round(((double)m[i] - (double)x[i * width + label[i]]) + (double)ls_log(s[i]), bits);
 	}
 	*loss = rows_round(ls_rsum_f32(term, rows) / (double)rows, rows_bits(call, 0));
 	return true;

@@ -69,8 +69,10 @@ bool ls_kernel__rows_relu_grad(const ls_op_call *call)
 
 static void reshape(const ls_op_call *call, int64_t begin, int64_t end)
 {
-	if (call->out[0] != call->in[0])
-		memcpy((uint32_t *)call->out[0] + begin, (const uint32_t *)call->in[0] + begin, (size_t)(end - begin) * sizeof(uint32_t));
+	const uint32_t *in = call->in[0];
+	uint32_t *out = call->out[0];
+	if (out != in)
+		memcpy(out + begin, in + begin, (size_t)(end - begin) * sizeof *out);
 }
 
 bool ls_kernel__rows_reshape(const ls_op_call *call)

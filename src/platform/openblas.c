@@ -9,8 +9,8 @@
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; // of the CBLAS interface
 
-typedef void (*dgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double *a, int lda,
-                         const double *b, int ldb, double beta, double *c, int ldc);
+typedef void (*dgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double *a,
+                         int lda, const double *b, int ldb, double beta, double *c, int ldc);
 typedef void (*threads_fn)(int threads);
 typedef char *(*corename_fn)(void);
 
@@ -87,8 +87,8 @@ static ls_status open_openblas(ls_platform *p, ls_error *err)
 	if (!blas)
 		return ls_error_set(err, LS_ERR_NOMEM, "out of memory");
 	LS_TRY(load(blas, p, err));
-	blas->engine = (ls_engine){.block = 512, .group = INT64_C(1) << 40, .joined = true, .spare = true, .multiply = multiply,
-	                           .context = blas};
+	blas->engine = (ls_engine){.block = 512, .group = INT64_C(1) << 40, .joined = true, .spare = true,
+	                           .multiply = multiply, .context = blas};
 	LS_TRY(ls_kernel__gemm_open(&blas->gemm, &p->table, &blas->engine, p->pool, err));
 done:
 	if (status != LS_OK)

@@ -51,8 +51,8 @@ static bool keeps_subnormals(void)
 static bool fuses(void)
 {
 	volatile double a = 1 + 0x1p-30, b = -(1 + 0x1p-29), big = 0x1p1000;
-	return same64(ls_fma(a, a, b), ls_bits_f64(0x1p-60)) && same64(ls_fma(big, big, -big), ls_bits_f64(__builtin_inf())) &&
-	       same64(ls_fma(a, a, -a * a), ls_bits_f64(0x1p-60));
+	return same64(ls_fma(a, a, b), ls_bits_f64(0x1p-60)) &&
+	       same64(ls_fma(big, big, -big), ls_bits_f64(__builtin_inf())) && same64(ls_fma(a, a, -a * a), ls_bits_f64(0x1p-60));
 }
 
 static bool takes_roots(void)
@@ -96,30 +96,37 @@ struct trial {
 	int64_t a_count, b_count;
 };
 
-#define MATRIX(rows_at, k_at, terms) {.kind = LS_OPERAND_STRIDED, .row_stride = rows_at, .inner = terms, .inner_stride = k_at}
+#define MATRIX(rows_at, k_at, terms) \
+	{.kind = LS_OPERAND_STRIDED, .row_stride = rows_at, .inner = terms, .inner_stride = k_at}
+#define BLOCKS(rows_at, size, outer) \
+	{.kind = LS_OPERAND_STRIDED, .row_stride = rows_at, .inner = size, .outer_stride = outer, .inner_stride = 1}
+#define OUT(row, size, outer) .row_stride = row, .inner = size, .outer_stride = outer, .inner_stride = 1
 
-// Two images of 3 channels, 9 × 10, kernels of 3 × 3, padding 1, stride 1 or 2.
-#define FORWARD(stride, oh, ow) {3, 9, 10, 3, 3, oh, ow, stride, -1, 1, 1}
+// Two images of 3 channels, 9 × 10, kernels of 3 × 3, padding 1: forward with stride 1 or 2, and backward with stride 2.
+#define PATCHES(kind_, ...) {.kind = kind_, .patches = {3, 9, 10, 3, 3, __VA_ARGS__}}
 
 static const struct trial trials[] = {
-	{"product, rows by rows", {.rows = 100, .columns = 70, .terms = 600, .a = MATRIX(600, 1, 600), .b = MATRIX(600, 1, 600),
-	  .bias = LS_BIAS_COLUMN, .row_stride = 70, .inner = 70, .inner_stride = 1}, NORMAL, 60000, 42000},
-	{"product, columns by columns", {.rows = 17, .columns = 33, .terms = 1025, .a = MATRIX(1, 17, 1025), .b = MATRIX(1, 33, 1025),
-	  .bias = LS_BIAS_ROW, .row_stride = 33, .inner = 33, .inner_stride = 1}, NORMAL, 17425, 33825},
-	{"product, cancelling", {.rows = 15, .columns = 40, .terms = 700, .a = MATRIX(700, 1, 700), .b = MATRIX(700, 1, 700),
-	  .row_stride = 40, .inner = 40, .inner_stride = 1}, CANCELLING, 10500, 28000},
-	{"product, all exponents", {.rows = 31, .columns = 9, .terms = 130, .a = MATRIX(130, 1, 130), .b = MATRIX(1, 9, 130),
-	  .row_stride = 9, .inner = 9, .inner_stride = 1}, WIDE, 4030, 1170},
-	{"convolution", {.rows = 5, .columns = 180, .terms = 27, .a = MATRIX(27, 1, 27),
-	  .b = {.kind = LS_OPERAND_PATCHES, .patches = FORWARD(1, 9, 10)}, .bias = LS_BIAS_ROW, .row_stride = 90, .inner = 90,
-	  .outer_stride = 450, .inner_stride = 1}, NORMAL, 135, 540},
-	{"convolution, gradient of the input", {.rows = 5, .columns = 2 * 17 * 19, .terms = 27, .a = MATRIX(27, 1, 27),
-	  .b = {.kind = LS_OPERAND_PATCHES, .patches = {3, 9, 10, 3, 3, 17, 19, 1, 1, -1, 2}}, .row_stride = 323, .inner = 323,
-	  .outer_stride = 1615, .inner_stride = 1}, CANCELLING, 135, 540},
-	{"convolution, gradient of the weights", {.rows = 4, .columns = 27, .terms = 50,
-	  .a = {.kind = LS_OPERAND_STRIDED, .row_stride = 25, .inner = 25, .outer_stride = 100, .inner_stride = 1},
-	  .b = {.kind = LS_OPERAND_PATCHES_T, .patches = FORWARD(2, 5, 5)}, .row_stride = 27, .inner = 27, .inner_stride = 1},
-	 NORMAL, 200, 540},
+	{"product, rows by rows",
+	 {.rows = 100, .columns = 70, .terms = 600, .bias = LS_BIAS_COLUMN, OUT(70, 70, 0),
+	  .a = MATRIX(600, 1, 600), .b = MATRIX(600, 1, 600)}, NORMAL, 60000, 42000},
+	{"product, columns by columns",
+	 {.rows = 17, .columns = 33, .terms = 1025, .bias = LS_BIAS_ROW, OUT(33, 33, 0),
+	  .a = MATRIX(1, 17, 1025), .b = MATRIX(1, 33, 1025)}, NORMAL, 17425, 33825},
+	{"product, cancelling",
+	 {.rows = 15, .columns = 40, .terms = 700, OUT(40, 40, 0),
+	  .a = MATRIX(700, 1, 700), .b = MATRIX(700, 1, 700)}, CANCELLING, 10500, 28000},
+	{"product, all exponents",
+	 {.rows = 31, .columns = 9, .terms = 130, OUT(9, 9, 0),
+	  .a = MATRIX(130, 1, 130), .b = MATRIX(1, 9, 130)}, WIDE, 4030, 1170},
+	{"convolution",
+	 {.rows = 5, .columns = 180, .terms = 27, .bias = LS_BIAS_ROW, OUT(90, 90, 450),
+	  .a = MATRIX(27, 1, 27), .b = PATCHES(LS_OPERAND_PATCHES, 9, 10, 1, -1, 1, 1)}, NORMAL, 135, 540},
+	{"convolution, gradient of the input",
+	 {.rows = 5, .columns = 2 * 17 * 19, .terms = 27, OUT(323, 323, 1615),
+	  .a = MATRIX(27, 1, 27), .b = PATCHES(LS_OPERAND_PATCHES, 17, 19, 1, 1, -1, 2)}, CANCELLING, 135, 540},
+	{"convolution, gradient of the weights",
+	 {.rows = 4, .columns = 27, .terms = 50, OUT(27, 27, 0),
+	  .a = BLOCKS(25, 25, 100), .b = PATCHES(LS_OPERAND_PATCHES_T, 5, 5, 2, -1, 1, 1)}, NORMAL, 200, 540},
 };
 #define TRIAL_COUNT (sizeof trials / sizeof *trials)
 
@@ -194,8 +201,8 @@ static ls_status check_product(ls_platform *platform, const struct trial *trial,
 	float *a = ls_alloc((size_t)trial->a_count, sizeof *a), *b = ls_alloc((size_t)trial->b_count, sizeof *b);
 	float *bias = ls_alloc((size_t)(p->rows + p->columns), sizeof *bias);
 	float *out = ls_alloc((size_t)(p->rows * p->columns), sizeof *out);
-	ls_product_call call = {.product = p, .a = a, .b = b, .bias = bias, .out = out, .bits = 32, .test = true, .sample = -1,
-	                        .flags = &flags};
+	ls_product_call call = {.product = p, .a = a, .b = b, .bias = bias, .out = out, .bits = 32, .test = true,
+	                        .sample = -1, .flags = &flags};
 	int64_t depths[] = {INT64_C(1) << 54, ls_depth_default(ls_product_all_terms(p))};
 	bool held = true;
 	char detail[160];

@@ -56,13 +56,9 @@ ls_status ls_log_write_step(ls_buf *block, ls_tree *tree, const ls_program *prog
                             ls_encoding encoding)
 {
 	ls_status status = LS_OK;
-	ls_entry *scratch = ls_alloc(LS_FRAME_ELEMENTS, sizeof *scratch);
-	if (!scratch)
-		return LS_ERR_NOMEM;
 	for (int op = 0; op < ls_program_ops(program) && status == LS_OK; op++)
 		if (is_product(program, op))
-			status = write_op(block, tree, program, step, op, &log->op[op], encoding, scratch);
-	ls_free(scratch);
+			status = write_op(block, tree, program, step, op, &log->op[op], encoding, log->frame);
 	return status;
 }
 
@@ -90,14 +86,11 @@ static bool read_op(ls_cursor *block, ls_tree *tree, const ls_program *program, 
 bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
                       ls_encoding encoding)
 {
-	bool good;
-	ls_entry *scratch = ls_alloc(LS_FRAME_ELEMENTS, sizeof *scratch);
+	bool good = true;
 	ls_step_log_clear(log);
-	good = scratch != NULL;
 	for (int op = 0; op < ls_program_ops(program) && good; op++)
 		if (is_product(program, op))
-			good = read_op(block, tree, program, step, op, &log->op[op], encoding, scratch);
-	ls_free(scratch);
+			good = read_op(block, tree, program, step, op, &log->op[op], encoding, log->frame);
 	return good;
 }
 

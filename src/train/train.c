@@ -139,6 +139,7 @@ static ls_status loop(trainer *t, ls_train_result *out, ls_error *err)
 	uint64_t began = ls_run_leaves(t->run);
 	out->steps = leaf->step;
 	out->state_root = leaf->state;
+	out->diverged = !ls_exec_state_finite(ls_replay_exec(t->replay)); // a run that ended so does not go on
 	while (!ls_run_complete(t->run) && !out->diverged && !out->stopped) {
 		LS_TRY(one_leaf(t, ls_run_leaves(t->run), out, err));
 		out->stopped = t->options->stop && t->options->stop(t->options->context) && !ls_run_complete(t->run);

@@ -11,7 +11,7 @@
 
 #include <lockstep/kernel.h>
 
-/* Ends in an id that test_run receives; the numbers name what a case draws from it. */
+/* A stream with its place: what a case is drawn from. */
 typedef struct random_source {
 	ls_stream stream;
 	uint64_t at;
@@ -69,15 +69,16 @@ static inline void case_matmul(product_case *c, random_source *r, int64_t m, int
 }
 
 /* Three-index layouts on both sides and in the output: row r, outer o, inner i at (o, r, i). */
-static inline void case_outer(product_case *c, random_source *r, int64_t m, int64_t n_inner, int64_t n_outer, int64_t k_inner,
-                              int64_t k_outer)
+static inline void case_outer(product_case *c, random_source *r, int64_t m, int64_t n_inner, int64_t n_outer,
+                              int64_t k_inner, int64_t k_outer)
 {
 	int64_t n = n_inner * n_outer, k = k_inner * k_outer;
 	ls_product *p = &c->product;
 	*p = (ls_product){.rows = m, .columns = n, .terms = k, .bias = (ls_bias)draw(r, 0, 2)};
-	p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = k_inner, .inner = k_inner, .outer_stride = m * k_inner,
-	                    .inner_stride = 1};
-	p->b = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = 1, .inner = k_inner, .outer_stride = n, .inner_stride = n * k_outer};
+	p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = k_inner, .inner = k_inner,
+	                    .outer_stride = m * k_inner, .inner_stride = 1};
+	p->b = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = 1, .inner = k_inner, .outer_stride = n,
+	                    .inner_stride = n * k_outer};
 	p->row_stride = p->inner = n_inner;
 	p->outer_stride = m * n_inner;
 	p->inner_stride = 1;
@@ -92,24 +93,27 @@ static inline void case_conv(product_case *c, random_source *r, int direction, i
 	int64_t kh = draw(r, 1, 4), kw = draw(r, 1, 4), stride = draw(r, 1, 3), pad = draw(r, 0, (kh < kw ? kh : kw) - 1);
 	int64_t h = kh + draw(r, 0, 9), w = kw + draw(r, 0, 12);
 	int64_t oh = (h + 2 * pad - kh) / stride + 1, ow = (w + 2 * pad - kw) / stride + 1, taps = kh * kw;
-	ls_patches forward = {in, h, w, kh, kw, oh, ow, stride, -pad, 1, 1}, back = {out, oh, ow, kh, kw, h, w, 1, pad, -1, stride};
+	ls_patches forward = {in, h, w, kh, kw, oh, ow, stride, -pad, 1, 1};
+	ls_patches back = {out, oh, ow, kh, kw, h, w, 1, pad, -1, stride};
 	ls_product *p = &c->product;
 	if (direction == 0) {
-		*p = (ls_product){.rows = out, .columns = images * oh * ow, .terms = in * taps, .bias = draw(r, 0, 1) ? LS_BIAS_ROW : LS_BIAS_NONE};
+		*p = (ls_product){.rows = out, .columns = images * oh * ow, .terms = in * taps};
+		p->bias = draw(r, 0, 1) ? LS_BIAS_ROW : LS_BIAS_NONE;
 		p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = in * taps, .inner = in * taps, .inner_stride = 1};
 		p->b = (ls_operand){.kind = LS_OPERAND_PATCHES, .patches = forward};
 		p->row_stride = p->inner = oh * ow;
 		p->outer_stride = out * oh * ow;
 	} else if (direction == 1) {
 		*p = (ls_product){.rows = in, .columns = images * h * w, .terms = out * taps};
-		p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = taps, .inner = taps, .outer_stride = in * taps, .inner_stride = 1};
+		p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = taps, .inner = taps, .outer_stride = in * taps,
+		                    .inner_stride = 1};
 		p->b = (ls_operand){.kind = LS_OPERAND_PATCHES, .patches = back};
 		p->row_stride = p->inner = h * w;
 		p->outer_stride = in * h * w;
 	} else {
 		*p = (ls_product){.rows = out, .columns = in * taps, .terms = images * oh * ow};
-		p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = oh * ow, .inner = oh * ow, .outer_stride = out * oh * ow,
-		                    .inner_stride = 1};
+		p->a = (ls_operand){.kind = LS_OPERAND_STRIDED, .row_stride = oh * ow, .inner = oh * ow,
+		                    .outer_stride = out * oh * ow, .inner_stride = 1};
 		p->b = (ls_operand){.kind = LS_OPERAND_PATCHES_T, .patches = forward};
 		p->row_stride = p->inner = in * taps;
 	}
@@ -202,7 +206,8 @@ static inline void case_check_exact(const product_case *c, const ls_product_call
 	const ls_flag_list *flags = call->flags;
 	int64_t depth = ls_depth_default(ls_product_all_terms(&c->product));
 	size_t at = 0;
-	int64_t *row = ls_alloc((size_t)c->out_count, sizeof *row), *column = ls_alloc((size_t)c->out_count, sizeof *column);
+	int64_t *row = ls_alloc((size_t)c->out_count, sizeof *row);
+	int64_t *column = ls_alloc((size_t)c->out_count, sizeof *column);
 	for (int64_t i = 0; i < c->product.rows; i++)
 		for (int64_t j = 0; j < c->product.columns; j++) {
 			int64_t index = ls_product_out_index(&c->product, i, j);

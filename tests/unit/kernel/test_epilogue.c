@@ -139,13 +139,13 @@ static void test_tiles_equal_the_definition(void **state)
 		uint32_t hit[N];
 		ls_finish_space space = {.row = scratch, .row_bias = scratch + M, .column = scratch + 2 * M,
 		                         .column_bias = scratch + 2 * M + N, .value = value, .hit = hit}, *spaces[] = {&space};
-		ls_product p = {.rows = M, .columns = N, .terms = 600, .bias = (ls_bias)(seed % 3), .row_stride = 15, .inner = 15,
-		                .outer_stride = 15 * M, .inner_stride = 1};
+		ls_product p = {.rows = M, .columns = N, .terms = 600, .bias = (ls_bias)(seed % 3), .row_stride = 15,
+		                .inner = 15, .outer_stride = 15 * M, .inner_stride = 1};
 		if (seed % 2) // turned: column by column
 			p.row_stride = 1, p.inner = N, p.inner_stride = M;
 		ls_flag_list flags = {0};
-		ls_product_call call = {.product = &p, .bias = bias, .out = out, .bits = seed % 5 ? 32 : 16, .depth = 514, .test = true,
-		                        .sample = -1, .flags = &flags};
+		ls_product_call call = {.product = &p, .bias = bias, .out = out, .bits = seed % 5 ? 32 : 16, .depth = 514,
+		                        .test = true, .sample = -1, .flags = &flags};
 		ls_sums sums = {.m = M, .n = N, .c = c, .ldc = N, .row_squares = rows, .column_squares = columns};
 		size_t at = 0;
 		assert_int_equal(ls_kernel__table_init(&table, NULL, NULL), LS_OK);
@@ -160,7 +160,8 @@ static void test_tiles_equal_the_definition(void **state)
 		assert_int_equal(ls_kernel__finish(&table, &call, &sums, &space), LS_OK);
 		assert_int_equal(ls_kernel__gather_flags(&flags, spaces, 1), LS_OK);
 		for (int64_t index = 0; index < M * N; index++) {
-			int64_t i = seed % 2 ? index % M : index % (15 * M) / 15, j = seed % 2 ? index / M : index / (15 * M) * 15 + index % 15;
+			int64_t i = seed % 2 ? index % M : index % (15 * M) / 15;
+			int64_t j = seed % 2 ? index / M : index / (15 * M) * 15 + index % 15;
 			double v = c[i * N + j], b = p.bias == LS_BIAS_ROW ? bias[i] : p.bias == LS_BIAS_COLUMN ? bias[j] : 0;
 			double t = ls_bound_t(514, ls_sqrt(rows[i])) * ls_sqrt(columns[j]) + ls_bound_t(514, __builtin_fabs(b));
 			bool flagged = at < flags.count && flags.flag[at].index == index;

@@ -49,8 +49,8 @@ static int state_4(struct fixture *f, const char *name, int64_t n, int64_t c, in
 // Labels can only come from a load.
 static int labels_from_load(struct fixture *f, int64_t batch)
 {
-	ls_op_spec spec = {.kind = "load", .name = "batch", .ints = {batch, batch, 0, 0, 1, 1, 1}, .int_count = 7, .nums = {0, 1},
-	                   .num_count = 2};
+	ls_op_spec spec = {.kind = "load", .name = "batch", .ints = {batch, batch, 0, 0, 1, 1, 1}, .int_count = 7,
+	                   .nums = {0, 1}, .num_count = 2};
 	return ls_op_append(f->program, &spec) + 1;
 }
 
@@ -72,7 +72,7 @@ static void fixture_append(struct fixture *f, const ls_op_spec *spec, values kin
 		f->in_count[i] = ls_shape_count(&v->shape);
 		f->in[i] = ls_alloc((size_t)f->in_count[i], 4);
 		if (v->dtype == LS_I32)
-			draw_labels(f, f->in[i], f->in_count[i], rows_input_shape(&(ls_op_call){.program = f->program, .op = op}, 0)->dim[1]);
+			draw_labels(f, f->in[i], f->in_count[i], ls_program_value(f->program, op->inputs[0])->shape.dim[1]);
 		else
 			for (int64_t k = 0; k < f->in_count[i]; k++)
 				((float *)f->in[i])[k] = ls_round_f32(draw_value(&f->random, kind), v->bits);
@@ -88,8 +88,8 @@ static void fixture_append(struct fixture *f, const ls_op_spec *spec, values kin
 static ls_op_call fixture_call(struct fixture *f, ls_pool *pool)
 {
 	const ls_op *op = ls_program_op(f->program, f->op);
-	return (ls_op_call){.program = f->program, .op = op, .def = ls_op_find(op->kind), .step = 3, .in = (const void *const *)f->in,
-	                    .out = f->out, .samples = &f->samples, .pool = pool};
+	return (ls_op_call){.program = f->program, .op = op, .def = ls_op_find(op->kind), .step = 3,
+	                    .in = (const void *const *)f->in, .out = f->out, .samples = &f->samples, .pool = pool};
 }
 
 static bool outputs_equal(const struct fixture *f)
@@ -181,7 +181,8 @@ static void test_reshape(void **state)
 	struct fixture f;
 	fixture_open(&f, 5, 32, 32);
 	int a = state_4(&f, "a", 2, 3, 4, 5);
-	ls_op_spec spec = {.kind = "reshape", .name = "y", .inputs = {a}, .input_count = 1, .ints = {2, 60}, .int_count = 2};
+	ls_op_spec spec = {.kind = "reshape", .name = "y", .inputs = {a}, .input_count = 1, .ints = {2, 60},
+	                   .int_count = 2};
 	fixture_append(&f, &spec, NORMAL);
 	fixture_check(&f, NULL, true);
 	fixture_close(&f);
@@ -213,7 +214,8 @@ static void test_pools(void **state)
 		struct fixture f;
 		fixture_open(&f, 200 + seed, grids[seed / 4 % 4], 32);
 		int64_t k = draw(&f.random, 1, 4), stride = draw(&f.random, 1, 4), pad = draw(&f.random, 0, k / 2);
-		int64_t h = k + draw(&f.random, 0, 8), w = k + draw(&f.random, 0, 8), n = draw(&f.random, 1, 3), c = draw(&f.random, 1, 4);
+		int64_t h = k + draw(&f.random, 0, 8), w = k + draw(&f.random, 0, 8);
+		int64_t n = draw(&f.random, 1, 3), c = draw(&f.random, 1, 4);
 		int64_t oh = (h + 2 * pad - k) / stride + 1, ow = (w + 2 * pad - k) / stride + 1;
 		int x = state_4(&f, "a", n, c, h, w), dy = state_4(&f, "b", n, c, oh, ow);
 		bool gradient = seed % 2, average = seed % 4 >= 2;
@@ -249,7 +251,8 @@ static void test_cross_entropy(void **state)
 		struct fixture f;
 		fixture_open(&f, 500 + seed, grids[seed % 4], 32);
 		int64_t n = seed < 2 ? 700 : draw(&f.random, 1, 40), d = draw(&f.random, 2, 12);
-		int x = state_2(&f, "a", n, d), p = state_2(&f, "b", n, d), m = state_2(&f, "c", n, 1), s = state_2(&f, "d", n, 1);
+		int x = state_2(&f, "a", n, d), p = state_2(&f, "b", n, d);
+		int m = state_2(&f, "c", n, 1), s = state_2(&f, "d", n, 1);
 		int labels = labels_from_load(&f, n);
 		ls_op_spec loss = {.kind = "cross_entropy", .name = "loss", .inputs = {x, p, m, s, labels}, .input_count = 5};
 		ls_op_spec grad = {.kind = "cross_entropy_grad", .name = "dx", .inputs = {p, labels}, .input_count = 2};
@@ -276,8 +279,10 @@ static void test_channel_sum(void **state)
 		struct fixture f;
 		fixture_open(&f, 600 + seed, grids[seed % 4], 32);
 		int64_t n = rows[seed / 2 % 8];
-		int x = seed % 2 ? state_2(&f, "a", n, n > 1000 ? 3 : draw(&f.random, 1, 150))
-		                 : state_4(&f, "a", n > 1000 ? 300 : draw(&f.random, 1, 5), draw(&f.random, 1, 3), draw(&f.random, 1, 20), n > 1000 ? 1 : n);
+		bool large = n > 1000;
+		int64_t images = large ? 300 : draw(&f.random, 1, 5), c = draw(&f.random, 1, 3), h = draw(&f.random, 1, 20);
+		int x = seed % 2 ? state_2(&f, "a", n, large ? 3 : draw(&f.random, 1, 150))
+		                 : state_4(&f, "a", images, c, h, large ? 1 : n);
 		ls_op_spec spec = {.kind = "channel_sum", .name = "db", .inputs = {x}, .input_count = 1};
 		fixture_append(&f, &spec, kinds[seed / 16 % 4]);
 		fixture_check(&f, pool, true);

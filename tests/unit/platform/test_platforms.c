@@ -3,7 +3,6 @@
 
 #include "kernel/cases.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static ls_platform *platform_open(const char *name, int threads, const char *isa)
@@ -170,6 +169,41 @@ static void test_plain_results_differ_between_platforms(void **state)
 	ls_platform_free(naive);
 }
 
+// Ops that are no products are the same everywhere, with kernels or without.
+static void test_run_gives_the_same_bits_on_every_platform(void **state)
+{
+	ls_program *program;
+	ls_shape shape = {2, {37, 11}};
+	ls_op_spec softmax = {.kind = "softmax", .name = "p", .input_count = 1};
+	ls_op_spec product = {.kind = "matmul", .name = "y", .input_count = 2, .ints = {0, 1}, .int_count = 2};
+	float x[37 * 11], out[2][37 * 11], max[2][37], sum[2][37];
+	random_source r = random_from(9);
+	ls_error err = LS_ERROR_INIT;
+	assert_int_equal(ls_program_open(&program, 32, 32, NULL), LS_OK);
+	softmax.inputs[0] = product.inputs[0] = product.inputs[1] = ls_program_add_state(program, "x", &shape);
+	assert_true(ls_op_append(program, &softmax) >= 0);
+	assert_true(ls_op_append(program, &product) >= 0);
+	for (int i = 0; i < 37 * 11; i++)
+		x[i] = draw_value(&r, NORMAL);
+	for (int i = 0; i < 2; i++) {
+		ls_platform *p = platform_open(i ? "naive" : "native", 2, NULL);
+		const ls_op *op = ls_program_op(program, 0);
+		const void *in[] = {x, x};
+		void *outs[] = {out[i], max[i], sum[i]};
+		ls_op_call call = {.program = program, .op = op, .def = ls_op_find(op->kind), .step = 1, .in = in, .out = outs};
+		assert_int_equal(ls_platform_run(p, &call, &err), LS_OK);
+		call.op = ls_program_op(program, 1);
+		call.def = ls_op_find(call.op->kind);
+		assert_int_equal(ls_platform_run(p, &call, &err), LS_ERR_USAGE);
+		ls_platform_free(p);
+	}
+	assert_memory_equal(out[0], out[1], sizeof out[0]);
+	assert_memory_equal(max[0], max[1], sizeof max[0]);
+	assert_memory_equal(sum[0], sum[1], sizeof sum[0]);
+	assert_int_not_equal(ls_bits_f32(out[0][0]), ls_bits_f32(out[0][1]));
+	ls_program_free(program);
+}
+
 static void test_names_and_refusals(void **state)
 {
 	ls_platform *p;
@@ -221,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_selftest_notices_another_rounding_mode),
 		cmocka_unit_test(test_platforms_agree_where_nothing_is_flagged),
 		cmocka_unit_test(test_plain_results_differ_between_platforms),
+		cmocka_unit_test(test_run_gives_the_same_bits_on_every_platform),
 		cmocka_unit_test(test_names_and_refusals),
 		cmocka_unit_test(test_isa_follows_the_environment),
 	};

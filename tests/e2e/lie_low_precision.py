@@ -1,0 +1,4 @@
+"""Products are computed in bfloat16."""
+from lies import check_lie
+
+check_lie("low-precision")

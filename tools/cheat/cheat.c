@@ -1,0 +1,156 @@
+/* lockstep-cheat: trains as `lockstep train` does and tells one lie on the way. For tests and demonstrations; never
+ * installed.
+ *
+ *   lockstep-cheat train JOB --run DIR --lie NAME --at STEP [--platform P] [--threads N] [--data DIR] [--set KEY=VALUE]
+ *   lockstep-cheat --list
+ */
+#include "cheat/lies.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static ls_status read_lie(const cheat_lie **lie, uint64_t *at, const ls_cli_args *args, ls_error *err)
+{
+	const char *name = ls_cli__value(args, "lie");
+	if (!name)
+		return ls_cli__usage(err, "train", "no --lie", "--lie NAME", "lockstep-cheat --list names them");
+	*lie = cheat_lie_find(name);
+	if (!*lie)
+		return ls_cli__usage(err, "--lie", name, "the name of a lie", "lockstep-cheat --list names them");
+	return ls_cli__number(args, "at", 1, LS_JOB_STEPS_MAX, 0, at, err);
+}
+
+static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls_cli_args *args, ls_error *err)
+{
+	const char *hex = ls_cli__value(args, "nonce"), *policy = ls_cli__value(args, "snapshots");
+	out->dir = ls_cli__value(args, "run");
+	out->watch_is_liar = true;
+	if (!out->dir)
+		return ls_cli__usage(err, "train", "no --run", "--run DIR", NULL);
+	if (!ls_snapshot_policy_parse(&out->snapshots, policy))
+		return ls_cli__usage(err, "--snapshots", policy, "all, every:N or last:N with N ≥ 1", NULL);
+	if (hex && !ls_unhex(nonce, 32, hex))
+		return ls_cli__usage(err, "--nonce", hex, "64 hex digits", NULL);
+	out->nonce = hex ? nonce : NULL;
+	return LS_OK;
+}
+
+static void report(const ls_cli *cli, const cheat_liar *liar, const ls_train_result *r)
+{
+	char root[LS_HASH_HEX_SIZE];
+	json_t *object;
+	ls_hash_hex(root, &r->root);
+	ls_cli__say(cli, "root        %s\nlie         %s in step %llu: %llu words or entries changed\n", root, liar->lie->name,
+	            (unsigned long long)liar->at, (unsigned long long)liar->changed);
+	if (!cli->json)
+		return;
+	object = json_object();
+	ls_cli__put_hash(object, "root", &r->root);
+	ls_cli__put_hash(object, "state_root", &r->state_root);
+	ls_cli__put_uint(object, "steps", r->steps);
+	ls_cli__put_uint(object, "log_bytes", r->log_bytes);
+	ls_cli__put_uint(object, "log_entries", r->log_entries);
+	ls_cli__put_uint(object, "elements", r->elements);
+	ls_cli__put_text(object, "lie", liar->lie->name);
+	ls_cli__put_uint(object, "at", liar->at);
+	ls_cli__put_uint(object, "changed", liar->changed);
+	ls_cli__emit(object);
+}
+
+static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_train_options options = LS_TRAIN_OPTIONS_INIT;
+	ls_cli_session s = {0};
+	cheat_liar liar = {0};
+	const cheat_lie *lie = NULL;
+	ls_train_result result;
+	uint8_t nonce[32];
+	uint64_t at = 0;
+	ls_status status;
+	LS_TRY(read_lie(&lie, &at, args, err));
+	LS_TRY(read_options(&options, nonce, args, err));
+	LS_TRY(ls_cli__open_job(&s, args, err));
+	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
+	LS_TRY(ls_cli__open_platform(&s, args, err));
+	LS_TRY(cheat_open(&liar, lie, at, s.plan, s.platform, err));
+	options.watch = &liar.watch;
+	LS_TRY(ls_train(s.plan, s.platform, &options, &result, err));
+	status = liar.status;
+	if (status != LS_OK)
+		ls_error_set(err, status, "the lie could not be told: %s", ls_status_text(status));
+	else if (!liar.changed)
+		status = ls_error_set(err, LS_ERR_INPUT, "--lie: %s changed nothing in step %llu of this run", lie->name,
+		                      (unsigned long long)at);
+	else
+		report(cli, &liar, &result);
+done:
+	cheat_close(&liar);
+	ls_cli__close(&s);
+	return status;
+}
+
+static const ls_cli_option options_of_train[] = {
+	{.name = "run", .argument = "DIR", .help = "folder of the run"},
+	{.name = "lie", .argument = "NAME", .help = "which lie"},
+	{.name = "at", .argument = "STEP", .help = "the step in which it is told"},
+	{.name = "snapshots", .argument = "WHICH", .help = "states to keep", .fallback = "last:2"},
+	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	LS_CLI__OPTION_SET,
+	{.name = NULL},
+};
+
+static const ls_cli_command train = {
+	.name = "train",
+	.operands = "JOB",
+	.operands_min = 1,
+	.operands_max = 1,
+	.summary = "train a job and tell one lie on the way",
+	.options = options_of_train,
+	.run = run,
+};
+
+static int print_list(void)
+{
+	for (size_t i = 0; cheat_lie_at(i); i++)
+		printf("%-20s %s\n", cheat_lie_at(i)->name, cheat_lie_at(i)->help);
+	return LS_CLI__DONE;
+}
+
+static int print_usage(void)
+{
+	ls_cli__note("usage: lockstep-cheat train JOB --run DIR --lie NAME --at STEP [options of lockstep train]\n"
+	             "       lockstep-cheat --list\n");
+	return LS_CLI__USAGE;
+}
+
+static bool asks_for_json(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	ls_cli cli = {.json = asks_for_json(argc, argv)};
+	ls_error err = LS_ERROR_INIT;
+	ls_cli_args args;
+	int code = LS_CLI__DONE;
+	if (argc == 2 && !strcmp(argv[1], "--list"))
+		return print_list();
+	if (argc < 2 || strcmp(argv[1], "train"))
+		return print_usage();
+	err.status = ls_cli__parse(&args, &train, argc - 2, argv + 2, &err);
+	if (err.status == LS_OK && args.help)
+		ls_cli__print_help(&cli, &train);
+	else if (err.status == LS_OK)
+		err.status = run(&cli, &args, &code, &err);
+	if (err.status != LS_OK)
+		code = ls_cli__fail(&cli, &err);
+	ls_cli__args_free(&args);
+	return code;
+}
