@@ -51,6 +51,8 @@ static void through(driver *d, int index, int loss)
 	}
 	if (def->gradient)
 		def->gradient(&g);
+	else
+		ls_program_fail(d->program, LS_ERR_UNSUPPORTED, "op '%s' has no gradient", op.kind);
 	for (int i = 0; i < op.input_count; i++)
 		if (g.in_grad[i] >= 0 && g.wanted[i]) {
 			int *at = &d->grad[op.inputs[i]];

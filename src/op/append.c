@@ -55,6 +55,13 @@ static bool name_outputs(ls_program *program, const ls_op_def *def, const ls_op_
 	return true;
 }
 
+/* Everything is FP32 but the labels that the loss reads, and the state root, which nothing reads. */
+static bool may_read(const ls_op_def *def, int input, ls_dtype dtype)
+{
+	bool labels = (def == &ls_op__cross_entropy && input == 4) || (def == &ls_op__cross_entropy_grad && input == 1);
+	return dtype == (labels ? LS_I32 : LS_F32);
+}
+
 int ls_op_append(ls_program *program, const ls_op_spec *spec)
 {
 	const ls_op_def *def = ls_op_find(spec->kind);
@@ -73,6 +80,10 @@ int ls_op_append(ls_program *program, const ls_op_spec *spec)
 	for (int i = 0; i < op.input_count; i++)
 		if (!ls_program_value(program, op.inputs[i]))
 			return ls_program_fail(program, LS_ERR_INTERNAL, "op '%s': input %d does not exist", spec->kind, i);
+	for (int i = 0; i < op.input_count; i++)
+		if (!may_read(def, i, ls_program_value(program, op.inputs[i])->dtype))
+			return ls_program_fail(program, LS_ERR_INPUT, "op '%s': input %d holds another type of number than the op reads",
+			                       spec->kind, i);
 	if (!def->infer(program, &op, outputs) || !name_outputs(program, def, spec, &op, outputs))
 		return -1;
 	return ls_program_add_op(program, &op, outputs);
