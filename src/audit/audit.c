@@ -36,6 +36,19 @@ static void found_damage(auditor *a, const ls_damage *damage)
 	memcpy(a->out->text, damage->text, sizeof a->out->text);
 }
 
+/* The whole run was asked for, all there is agrees, and it is less than was ordered. */
+static void found_shortage(auditor *a, bool diverged)
+{
+	uint64_t done = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, ordered = ls_plan_binding(a->plan)->steps;
+	if (a->out->verdict != LS_VERDICT_MATCH || a->options->first || a->out->stopped || diverged || ls_run_complete(a->run))
+		return;
+	a->out->verdict = LS_VERDICT_WITHHELD;
+	a->out->first_bad_step = done + 1;
+	snprintf(a->out->file, sizeof a->out->file, "leaves");
+	snprintf(a->out->text, sizeof a->out->text, "the run ends after step %llu of the %llu that were ordered; so far it matches",
+	         (unsigned long long)done, (unsigned long long)ordered);
+}
+
 static void push(auditor *a, const ls_leaf *leaf)
 {
 	ls_buf_reset(&a->leaf_bytes);
@@ -203,6 +216,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	}
 	for (; index < ls_run_leaves(a->run) && a->out->verdict == LS_VERDICT_MATCH; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
+	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)
 		ls_error_set(err, status, "could not hash the replayed leaves");

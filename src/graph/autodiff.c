@@ -17,7 +17,7 @@ static void mark_active(driver *d)
 		for (int j = 0; j < op->input_count; j++)
 			any |= d->active[op->inputs[j]];
 		for (int j = 0; j < op->output_count; j++)
-				d->active[op->outputs[j]] = any;
+			d->active[op->outputs[j]] = any;
 	}
 }
 

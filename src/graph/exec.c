@@ -211,7 +211,8 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 	const ls_program *p = e->options.program;
 	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
 	int states = ls_program_states(p);
-	for (int i = 0; i < op->input_count; i++) {
+	int count = after ? op->input_count : states;
+	for (int i = 0; i < count; i++) {
 		const ls_value *v = ls_program_value(p, states ? i : op->inputs[i]);
 		const void *words = after ? ls_exec_value(e, op->inputs[i]) : e->state[i];
 		ls_status status;
@@ -222,7 +223,7 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 		if (status != LS_OK)
 			return ls_error_set(err, status, "could not hash '%s'", v->name);
 	}
-	return ls_state_root(out, e->entries, (size_t)op->input_count, e->options.hasher, err);
+	return ls_state_root(out, e->entries, (size_t)count, e->options.hasher, err);
 }
 
 ls_status ls_exec_state_root(ls_exec *e, ls_hash *out, ls_error *err)
@@ -282,6 +283,9 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 	ls_status status = LS_OK;
 	int ops = ls_program_ops(e->options.program);
 	*result = (ls_step_result){0};
+	if ((!log && e->options.rounding == LS_ROUNDING_RECORD) || (log && log->ops != ops))
+		return ls_error_set(err, LS_ERR_USAGE, "step %llu: a rounding log of as many ops as the program must be given",
+		                    (unsigned long long)step);
 	if (!ls_platform_control_ok())
 		return ls_error_set(err, LS_ERR_NONCONFORMING,
 		                    "step %llu: the processor does not round to nearest, or flushes subnormal numbers\n"

@@ -62,6 +62,13 @@ static bool may_read(const ls_op_def *def, int input, ls_dtype dtype)
 	return dtype == (labels ? LS_I32 : LS_F32);
 }
 
+/* An entry of the rounding log numbers an element of a product in 32 bits. */
+static bool indexable(ls_program *program, const ls_op_def *def, const ls_op *op, const ls_value *outputs)
+{
+	return def->class != LS_OP_PRODUCT ||
+	       ls_op__expect(program, op, ls_shape_count(&outputs[0].shape) <= UINT32_MAX, "fewer than 2^32 output elements");
+}
+
 int ls_op_append(ls_program *program, const ls_op_spec *spec)
 {
 	const ls_op_def *def = ls_op_find(spec->kind);
@@ -84,7 +91,7 @@ int ls_op_append(ls_program *program, const ls_op_spec *spec)
 		if (!may_read(def, i, ls_program_value(program, op.inputs[i])->dtype))
 			return ls_program_fail(program, LS_ERR_INPUT, "op '%s': input %d holds another type of number than the op reads",
 			                       spec->kind, i);
-	if (!def->infer(program, &op, outputs) || !name_outputs(program, def, spec, &op, outputs))
+	if (!def->infer(program, &op, outputs) || !indexable(program, def, &op, outputs) || !name_outputs(program, def, spec, &op, outputs))
 		return -1;
 	return ls_program_add_op(program, &op, outputs);
 }

@@ -76,6 +76,8 @@ static ls_status resume(trainer *t, ls_error *err)
 	ls_damage damage;
 	bool found = false;
 	LS_TRY(ls_run_open(&run, t->options->dir, &damage, err));
+	if (damage.tail)
+		damage = (ls_damage){0}; // what a crash left half written is dropped
 	if (!damage.found)
 		ls_run_compare_plan(run, t->plan, &damage);
 	if (damage.found) {
