@@ -99,16 +99,10 @@ static bool is_empty_sum(const ls_settle *s, const ls_flag *flag)
 
 /* ---- the exact value ---- */
 
-static void set_exact(const ls_settle *s, const ls_flag *flag)
+static void set_exact(const ls_settle *s, int64_t index)
 {
-	int64_t i, j, n, index = flag->index;
-	float value = 0;
-	if (is_empty_sum(s, flag)) {
-		s->out[index] = 0;
-		return;
-	}
-	n = gather(s, index, &i, &j);
-	value = ls_dot_exact(s->gathered->a, s->gathered->b, n, s->bits);
+	int64_t i, j, n = gather(s, index, &i, &j);
+	float value = ls_dot_exact(s->gathered->a, s->gathered->b, n, s->bits);
 	s->stats->exact++;
 	if (value != value) { // as in exact_sum
 		ls_sum sum;
@@ -121,6 +115,12 @@ static void set_exact(const ls_settle *s, const ls_flag *flag)
 static bool finite(double c)
 {
 	return (ls_bits_f64(c) >> 52 & 0x7ff) != 0x7ff;
+}
+
+/* The platform's sum does not settle R(E). */
+static bool ambiguous(const ls_settle *s, const ls_flag *flag)
+{
+	return !finite(flag->c) || (ls_ambiguous(flag->c, flag->t, s->bits) && !is_empty_sum(s, flag));
 }
 
 /* C may decide between two neighbours: it is finite and 4t < s(C). */
@@ -147,7 +147,7 @@ static ls_status record(const ls_settle *s, const ls_flag *flag)
 {
 	ls_entry entry = {(uint32_t)flag->index, (uint8_t)ls_grid_last_bit(s->out[flag->index], s->bits)};
 	if (!decidable(s, flag)) {
-		set_exact(s, flag);
+		set_exact(s, flag->index);
 		return LS_OK;
 	}
 	s->stats->entries++;
@@ -184,8 +184,8 @@ static void follow(const ls_settle *s)
 		const ls_flag *flag = f < s->flags->count ? &s->flags->flag[f] : NULL;
 		const ls_entry *entry = e < entries ? &s->log->entry[e] : NULL;
 		if (flag && (!entry || flag->index < (int64_t)entry->index)) {
-			if (ls_ambiguous(flag->c, flag->t, s->bits) || !finite(flag->c))
-				set_exact(s, flag);
+			if (ambiguous(s, flag)) // an empty sum has C = E = 0
+				set_exact(s, flag->index);
 			f++;
 			continue;
 		}
@@ -205,14 +205,14 @@ ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *e
 	prepare_supports(s);
 	for (size_t f = 0; f < s->flags->count; f++) {
 		const ls_flag *flag = &s->flags->flag[f];
-		bool ambiguous = !finite(flag->c) || ls_ambiguous(flag->c, flag->t, s->bits);
-		s->stats->ambiguous += ambiguous;
+		bool doubtful = ambiguous(s, flag);
+		s->stats->ambiguous += doubtful;
 		if (flag->index == s->checked)
 			LS_TRY(check_platform(s, flag, err));
-		if (ambiguous && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
+		if (doubtful && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
 			return ls_error_set(err, LS_ERR_NOMEM, "no memory for the rounding log of op %d", s->op);
-		if (ambiguous && rounding == LS_ROUNDING_EXACT)
-			set_exact(s, flag);
+		if (doubtful && rounding == LS_ROUNDING_EXACT)
+			set_exact(s, flag->index);
 	}
 	if (rounding == LS_ROUNDING_FOLLOW)
 		follow(s);

@@ -2,9 +2,8 @@
 run. `verify` names the file; `audit` says damaged, forged or mismatch wherever the file is one it works from; nothing ends
 by a signal; and the run is byte for byte as it was handed in.
 """
+import base64
 import json
-import os
-import pathlib
 import shutil
 
 from harness import (Folder, Report, lockstep, merkle_root, noise_data, read_leaves, tree_digest, write_job, write_leaves)
@@ -12,6 +11,9 @@ from harness import (Folder, Report, lockstep, merkle_root, noise_data, read_lea
 STEPS = 6
 # what the auditor works from too; the rest concerns it only where it starts from a snapshot
 AUDITED = ("leaves", "job.bin", "job.yaml", "nonce", "rounding-log/frames", "heads/7", "heads/1")
+
+# what a run may lack: earlier heads, and snapshots, which the policy drops
+OPTIONAL = ("heads/1", "snapshots/0000000000", "snapshots/0000000005", "snapshots/0000000006")
 
 
 def flip(at):
@@ -51,15 +53,25 @@ def metric(key, value):
 
 
 def swap_records(data, header, length_at, length_size):
-    """Exchanges records 2 and 3 of a file of length-prefixed records (numbering from 0), headers staying in place."""
-    spans, at = [], 0
+    """Exchanges records 2 and 3, counted from 0, of a file of length-prefixed records."""
+    records, at = [], 0
     while at < len(data):
-        size = int.from_bytes(data[at + length_at:at + length_at + length_size], "little")
-        spans.append((at, at + header, at + header + size))
-        at += header + size
-    records = [data[a:c] for a, _, c in spans]
+        size = header + int.from_bytes(data[at + length_at:at + length_at + length_size], "little")
+        records.append(data[at:at + size])
+        at += size
     records[2], records[3] = records[3], records[2]
     return b"".join(records)
+
+
+def swap_block_contents(data):
+    """The same with the headers made right, so that only the contents are out of order."""
+    swapped = bytearray(swap_records(data, 16, 8, 8))
+    at = leaf = 0
+    while at < len(swapped):
+        leaf += 1
+        swapped[at:at + 8] = leaf.to_bytes(8, "little")
+        at += 16 + int.from_bytes(swapped[at + 8:at + 16], "little")
+    return bytes(swapped)
 
 
 def mutations(files, other):
@@ -71,7 +83,8 @@ def mutations(files, other):
         yield name, "last byte gone", lambda d: d[:-1]
         yield name, "empty", lambda d: b""
         yield name, "a byte more", lambda d: d + b"\n"
-        yield name, "removed", None
+        if name not in OPTIONAL:
+            yield name, "removed", None
         if name in other and other[name] != data:
             yield name, "of another run", lambda d, name=name: other[name]
     yield "job.yaml", "another learning rate", replace(b"lr: 0.05", b"lr: 0.06")
@@ -82,6 +95,7 @@ def mutations(files, other):
     yield "metrics.jsonl", "another rate", metric("lr", 0.5)
     yield "leaves", "leaves exchanged", lambda d: swap_records(d, 4, 0, 4)
     yield "rounding-log/frames", "blocks exchanged", lambda d: swap_records(d, 16, 8, 8)
+    yield "rounding-log/frames", "contents of blocks exchanged", swap_block_contents
     yield "rounding-log/frames", "a length of 2^63", lambda d: d[:8] + (1 << 63).to_bytes(8, "little") + d[16:]
     yield "leaves", "a length of 2^32 − 1", lambda d: b"\xff" * 4 + d[4:]
     yield "snapshots/0000000006", "that of step 5", lambda d: files["snapshots/0000000005"]
@@ -167,17 +181,17 @@ def other_data(report, folder):
 
 
 def forged_leaf(report, folder):
-    """Leaf 4 names another state and every head is made anew: the bytes fit each other, the training does not."""
+    """One leaf names another state and every head is made anew: the bytes fit each other, the training does not."""
     for step in (1, 4, STEPS):
         run = folder / "false-leaf"
         shutil.copytree(folder / "run", run)
         leaves = read_leaves(run)
-        honest = [merkle_root(leaves[:n]) for n in (1, STEPS + 1)]
+        check_heads(report, run, leaves)
         # tag, kind, run id, step; then state, log and metrics digests of 32 bytes each
         at = len(leaves[step]) - 96
         leaves[step] = flip(at)(leaves[step])
         write_leaves(run, leaves)
-        rewrite_heads(report, run, leaves, honest)
+        rewrite_heads(run, leaves)
         shutil.rmtree(run / "snapshots")
         (run / "snapshots").mkdir()
         (run / "snapshots" / "0000000000").write_bytes((folder / "run" / "snapshots" / "0000000000").read_bytes())
@@ -189,14 +203,21 @@ def forged_leaf(report, folder):
         shutil.rmtree(run)
 
 
-def rewrite_heads(report, run, leaves, honest):
-    """Heads as C2SP notes: origin, size, root in base64."""
-    import base64
-    for head, old in zip((run / "heads" / "1", run / "heads" / str(STEPS + 1)), honest):
+def heads_of(run):
+    """Heads are C2SP notes: origin, size, root in base64."""
+    for head in sorted((run / "heads").iterdir()):
         origin, size, root = head.read_text().splitlines()
-        report.check(base64.b64decode(root) == old, f"{head.name}: the head is the RFC 9162 root of the leaves")
-        new = base64.b64encode(merkle_root(leaves[:int(size)])).decode()
-        head.write_text(f"{origin}\n{size}\n{new}\n")
+        yield head, origin, int(size), base64.b64decode(root)
+
+
+def check_heads(report, run, leaves):
+    for head, _, size, root in heads_of(run):
+        report.check(root == merkle_root(leaves[:size]), f"{head.name}: the head is the RFC 9162 root of the leaves")
+
+
+def rewrite_heads(run, leaves):
+    for head, origin, size, _ in heads_of(run):
+        head.write_text(f"{origin}\n{size}\n{base64.b64encode(merkle_root(leaves[:size])).decode()}\n")
 
 
 def main():
