@@ -168,6 +168,19 @@ static ls_status drop_heads(const ls_run *run, uint64_t leaves, ls_error *err)
 	return status;
 }
 
+/* Snapshots of steps that are done again; a damaged one among them would stay damage for ever. */
+static ls_status drop_snapshots(ls_run *run, uint64_t after, ls_error *err)
+{
+	uint64_t *step = NULL;
+	size_t count = 0;
+	ls_status status = ls_run_snapshots(run, &step, &count, err);
+	for (size_t i = 0; i < count && status == LS_OK; i++)
+		if (step[i] > after)
+			status = ls_run_drop_snapshot(run, step[i], err);
+	ls_free(step);
+	return status;
+}
+
 ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err)
 {
 	ls_status status;
@@ -185,6 +198,7 @@ ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	}
 	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
+	LS_TRY(drop_snapshots(run, run->leaf[run->leaves - 1].step, err));
 	*out = run;
 	run = NULL;
 done:

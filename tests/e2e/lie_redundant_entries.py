@@ -1,3 +1,4 @@
+# ctest: labels=quick
 """Entries for every rounding, doubtful or not, are odd but honest: nobody may be accused of them."""
 from harness import Folder, Report, cheat, lockstep, noise_data, write_job
 

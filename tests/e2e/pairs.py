@@ -1,3 +1,4 @@
+# ctest: labels=full timeout=1800
 """The matrix of platforms: a trainer on one, an auditor on another, and the same bits.
 
     pairs.py [--quick]      --quick: fewer models and platforms

@@ -143,7 +143,8 @@ static void low_precision(cheat_view *v)
 		set_word(v, &word[i], ls_bits_f32(ls_round_f32(ls_f32_bits(word[i]), 16)));
 }
 
-/* Of the elements that the rounding log does not mention the one furthest from zero. The place of its entry goes to `*at`. −1 where there is none. */
+/* Of the elements that the rounding log does not mention the one furthest from zero, or −1. The place that its entry would
+ * have goes to `*at`. */
 static int64_t find_unlogged(const cheat_view *v, size_t *at)
 {
 	const uint32_t *word = output(v, 0);
