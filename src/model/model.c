@@ -103,7 +103,7 @@ static ls_status build_init(ls_model *m, const ls_net *net, const state_list *st
 	for (int i = 0; i < state->count; i++) {
 		const ls_parameter *p = &state->tensor[i];
 		ls_op_spec spec = {.kind = p->init.kind == LS_INIT_UNIFORM ? "init_uniform" : "init_const", .name = p->name,
-		                   .ints = {net->options->seed, i}, .int_count = 2 + p->shape.rank, .nums = {p->init.value}, .num_count = 1};
+		                   .ints = {net->options->seed, p->number}, .int_count = 2 + p->shape.rank, .nums = {p->init.value}, .num_count = 1};
 		for (int d = 0; d < p->shape.rank; d++)
 			spec.ints[2 + d] = p->shape.dim[d];
 		values[i] = ls_op_append(m->init, &spec);
