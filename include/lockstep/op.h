@@ -167,6 +167,8 @@ double ls_schedule_lr(const ls_schedule *schedule, uint64_t step);
 
 /* ---- whole tensors ---- */
 
+struct ls_loops;
+
 /* One op on whole tensors. in[i], out[o] point at the values' words. */
 typedef struct ls_op_call {
 	const ls_program *program;
@@ -177,6 +179,7 @@ typedef struct ls_op_call {
 	void *const *out;
 	const ls_samples *samples;
 	ls_pool *pool;
+	const struct ls_loops *loops; /* the inner loops that kernels use (src/kernel/loops.h); NULL: portable ones */
 } ls_op_call;
 
 /* Computes every output element by `element`: the reference that kernels must equal. Not for products or commit. */
