@@ -29,7 +29,7 @@ const ls_job__field ls_job__fields[] = {
 	 .flags = LS_JOB__UNSET, .example = "[256, 128]", .for_arch = "mlp", .help = "widths of the hidden layers (mlp)"},
 	{.path = "model.pool", .type = LS_JOB__CHOICE, .offset = AT(model.pool), .choices = pools, .fallback = "max",
 	 .example = "max", .for_arch = "lenet5", .help = "kind of pooling (lenet5)"},
-	{.path = "model.width", .type = LS_JOB__REAL, .offset = AT(model.width), .min = 0x1p-10, .max = 16, .fallback = "1",
+	{.path = "model.width", .type = LS_JOB__REAL, .offset = AT(model.width), .min = 0.001, .max = 16, .fallback = "1",
 	 .help = "factor of all channels, rounded to at least one each (vgg, resnet)"},
 	{.path = "model.head", .type = LS_JOB__CHOICE, .offset = AT(model.head), .choices = heads, .fallback = "cifar",
 	 .help = "one dense layer, or torchvision's three (vgg)"},
