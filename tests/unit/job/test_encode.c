@@ -42,6 +42,8 @@ static void the_bytes_are_as_described(void **state)
 	                           "u\x0a\0\0\0\0\0\0\0"
 	                           "l\x02\0\0\0\x20\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0"
 	                           "s\x03\0\0\0max"
+	                           "r\0\0\0\0\0\0\xf0\x3f"
+	                           "s\x05\0\0\0cifar"
 	                           "s\x03\0\0\0idx"
 	                           "u\0\0\0\0\0\0\0\0"
 	                           "r\0\0\0\0\0\0\0\0"
@@ -85,7 +87,7 @@ static void decoding_gives_the_same_job(void **state)
 static void each_field_that_is_read_changes_the_bytes(void **state)
 {
 	static const char *const sets[] = {
-		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "data.format=csv",
+		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.width=0.5", "model.head=torchvision", "data.format=csv",
 		"data.limit=5000", "data.mean=1", "data.std=90.02",
 		"train.seed=8", "train.batch=32", "train.commit_every=2", "optimizer.name=adam",
 		"optimizer.lr=0.05000000000000001", "optimizer.momentum=0.9", "optimizer.weight_decay=1e-4",
