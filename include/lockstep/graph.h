@@ -58,7 +58,7 @@ typedef struct ls_exec_options {
 	ls_hasher *hasher; /* at least as many workers as the platform has threads */
 	const ls_samples *samples; /* NULL where no op loads */
 	ls_rounding rounding;
-	int64_t depth; /* d of every product; 0: ls_depth_default of each */
+	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only */
 	bool self_check; /* recompute a few random elements exactly in every step, and stop where |C − E| > B */
 	const int *keep; /* values that must still be readable after the step */
 	int keep_count;
