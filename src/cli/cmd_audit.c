@@ -40,6 +40,7 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 struct report {
 	ls_cli_progress progress;
 	ls_audit_result result;
+	bool uncertified;
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
 	const char *platform;
 	json_t *ops;
@@ -97,6 +98,7 @@ static void print_json(struct report *r)
 	ls_cli__put_uint(object, "exact", a->exact);
 	ls_cli__put_uint(object, "first", a->first);
 	ls_cli__put_uint(object, "last", a->last);
+	ls_cli__put_bool(object, "uncertified", r->uncertified);
 	ls_cli__put_text(object, "platform", r->platform);
 	ls_cli__put_real(object, "seconds", a->seconds);
 	ls_cli__put_bool(object, "stopped", a->stopped);
@@ -163,6 +165,8 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		print_roots(cli, r);
 	if (r->platform)
 		print_counts(cli, r);
+	if (r->uncertified)
+		ls_cli__say(cli, "  uncertified     the job's thresholds are empirical: honest platforms may differ by more than they allow\n");
 	if (a->stopped)
 		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
 		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
@@ -182,6 +186,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	o->stop = on_stop;
 	o->context = r;
 	r->opened = true;
+	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
 	r->platform = ls_platform_describe(s->platform);
 	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
