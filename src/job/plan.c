@@ -38,6 +38,23 @@ static ls_status choose_path(ls_job_plan *p, const char *data_dir, ls_error *err
 	return LS_OK;
 }
 
+/* The test split is read by the same network: samples of the training split's shape, labels that the model has. */
+static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
+{
+	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
+	int64_t train[3], test[3];
+	ls_dataset_shape(p->data, train);
+	ls_dataset_shape(p->eval_data, test);
+	if (memcmp(train, test, sizeof train))
+		return ls_error_set(err, LS_ERR_INPUT, "%s: found test samples of %lld × %lld × %lld, expected %lld × %lld × %lld as in training",
+		                    p->path, (long long)test[0], (long long)test[1], (long long)test[2], (long long)train[0],
+		                    (long long)train[1], (long long)train[2]);
+	if ((uint64_t)ls_dataset_classes(p->eval_data) > classes)
+		return ls_error_set(err, LS_ERR_INPUT, "%s: found test labels up to %d, expected fewer than model.classes = %llu", p->path,
+		                    ls_dataset_classes(p->eval_data) - 1, (unsigned long long)classes);
+	return LS_OK;
+}
+
 static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
@@ -58,6 +75,7 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	o.split = "test";
 	o.limit = 0;
 	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
+	LS_TRY(check_eval_data(p, err));
 	p->eval_samples = (ls_samples){p->eval_data, sample, label};
 	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
 		;

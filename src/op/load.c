@@ -8,7 +8,8 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	const int64_t *a = op->ints;
 	ls_shape x = {4, {a[BATCH], a[C], a[H], a[W]}}, labels = {1, {a[BATCH]}};
-	if (!ls_op__arity(program, op, 0, 0, INTS, 2 * (int)a[C]) ||
+	if (!ls_op__expect(program, op, a[C] >= 1 && a[C] <= LS_OP_NUMS / 2, "1 to 6 channels") ||
+	    !ls_op__arity(program, op, 0, 0, INTS, 2 * (int)a[C]) ||
 	    !ls_op__expect(program, op, a[BATCH] >= 1 && a[BATCH] <= a[SAMPLES], "a batch no larger than the data set") ||
 	    !ls_op__expect(program, op, a[SEED] >= 0 && a[SEED] <= UINT32_MAX, "a seed of 32 bits"))
 		return false;

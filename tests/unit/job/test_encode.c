@@ -178,7 +178,8 @@ static void refusals_name_the_field(void **state)
 	expect_refusal("s\x06\0\0\0", 5, "pinned", 6, "arithmetic.mode: found a choice that version 0.1 does not have yet");
 	expect_refusal("\x11\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22"
 	               "\x22\x22\x22\x22\x22\x22\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33"
-	               "\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\xe8\x03\0\0\0\0\0\0", 73, &two, 8,
+	               "\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x01\0\0\0\0\0\0\0\x1c\0\0\0\0\0\0\0\x1c\0\0\0\0\0\0\0"
+	               "\xe8\x03\0\0\0\0\0\0", 97, &two, 8,
 	               "good: steps: found 2, expected exactly 100");
 	// schedule.gamma is not read when the schedule is constant: its default is the only accepted value
 	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, &two, 8, "found bytes in another form, expected the canonical form");
