@@ -133,8 +133,10 @@ static const char *words_of(const ls_audit_result *a)
 	return "";
 }
 
-static const char *next_of(const ls_audit_result *a)
+static const char *next_of(const ls_audit_result *a, bool uncertified)
 {
+	if (uncertified && (a->verdict == LS_VERDICT_MISMATCH || a->verdict == LS_VERDICT_FORGED_LOG))
+		return "blame nobody yet: an honest platform may exceed empirical thresholds; certified ones hold for every platform";
 	if (is_about_data(a))
 		return "find the data that the job was signed for and give it with --data";
 	switch (a->verdict) {
@@ -190,7 +192,7 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
 		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
 	else
-		ls_cli__say(cli, "next: %s\n", next_of(a));
+		ls_cli__say(cli, "next: %s\n", next_of(a, r->uncertified));
 }
 
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
