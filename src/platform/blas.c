@@ -53,11 +53,12 @@ static void multiply32(const ls_engine *engine, const ls_kernel_table *table, co
 	}
 }
 
+// NODELETE: such libraries keep memory and threads of their own, which unloading would leave behind.
 static void *load_library(const char *const *paths)
 {
 	void *library = NULL;
 	for (size_t i = 0; !library && paths[i]; i++)
-		library = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+		library = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	return library;
 }
 
