@@ -58,7 +58,7 @@ typedef struct ls_exec_options {
 	ls_hasher *hasher; /* at least as many workers as the platform has threads */
 	const ls_samples *samples; /* NULL where no op loads */
 	ls_rounding rounding;
-	int64_t depth; /* d of every product; 0: ls_depth_default of each */
+	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only */
 	bool self_check; /* recompute a few random elements exactly in every step, and stop where |C − E| > B */
 	const int *keep; /* values that must still be readable after the step */
 	int keep_count;
@@ -113,5 +113,34 @@ const ls_op_stats *ls_exec_stats(const ls_exec *exec, int op);
 const ls_program *ls_exec_program(const ls_exec *exec);
 /* Bytes of all values under the memory plan, and the bytes they would take without it. */
 void ls_exec_memory(const ls_exec *exec, int64_t *planned, int64_t *unplanned);
+
+/* ---- calibration of thresholds (the paper's Algorithm 3) ---- */
+
+#define LS_CALIBRATIONS_MAX 16
+
+/* What was found for one kind of product op. */
+typedef struct ls_calibration {
+	char kind[LS_THRESHOLD_KIND_MAX + 1];
+	uint64_t elements;  /* computed by every platform */
+	uint64_t differing; /* pairs of platforms and elements that rounded differently */
+	double closest;     /* least |C − R(C)|/s of those; 0.5 where there were none */
+	double tau;         /* the largest multiple of 2^-13 in (¼, ½ − 2^-10] under which none would be without an entry, or
+	                     * the least of them */
+	uint64_t escaped;   /* of the differing, counted once per platform: without an entry even so */
+} ls_calibration;
+
+typedef struct ls_calibrate_options {
+	int version;
+	const ls_program *program;     /* whose products' shapes are used */
+	ls_platform *const *platforms; /* two or more */
+	int platform_count;
+	bool fp32;  /* as ls_arithmetic */
+	int trials; /* standard normal inputs per op, 1…65536 */
+} ls_calibrate_options;
+#define LS_CALIBRATE_OPTIONS_VERSION 1
+#define LS_CALIBRATE_OPTIONS_INIT {.version = LS_CALIBRATE_OPTIONS_VERSION, .trials = 4}
+
+/* Fills one row per kind, in the order of the program. LS_ERR_LIMIT where there are too many kinds. */
+ls_status ls_calibrate(ls_calibration rows[LS_CALIBRATIONS_MAX], int *count, const ls_calibrate_options *options, ls_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #ifndef LOCKSTEP_JOB_H
 #define LOCKSTEP_JOB_H
 
-#include <lockstep/base.h>
+#include <lockstep/op.h>
 
 #define LS_JOB_VERSION 1u            /* of the job format and of the specification a run follows */
 #define LS_JOB_BYTES_MAX 65536u      /* of job.yaml, and of the signed bytes */
@@ -19,7 +19,10 @@
 #define LS_JOB_NAME_MAX 64           /* bytes of the job's name: letters, digits, '.', '_', '-' */
 #define LS_JOB_WORD_MAX 32           /* bytes of a model's, format's or optimizer's name */
 #define LS_JOB_DATA_PATH_MAX 1023
+#define LS_JOB_DIGEST_LEN 64         /* hex digits of a digest */
 #define LS_JOB_LIST_MAX 16
+#define LS_JOB_THRESHOLDS_MAX 16     /* kinds of op in a threshold file */
+#define LS_JOB_THRESHOLDS_FILE "thresholds.json" /* what canonical YAML calls the threshold file */
 #define LS_JOB_STEPS_MAX (UINT64_C(1) << 40)
 #define LS_JOB_SAMPLES_MAX (UINT64_C(1) << 40)
 
@@ -83,6 +86,9 @@ typedef struct ls_job_spec {
 		uint64_t grid, state_grid;
 		uint32_t compute;   /* ls_job_compute */
 		uint32_t threshold; /* ls_job_threshold */
+		double tau;         /* threshold fixed; else 0 */
+		char threshold_file[LS_JOB_DATA_PATH_MAX + 1]; /* adaptive: as given; never part of the signed bytes */
+		char threshold_digest[LS_JOB_DIGEST_LEN + 1];  /* adaptive: of the file's bytes, in hex; empty until it was read */
 		uint32_t encoding;  /* ls_encoding of num.h */
 		uint64_t depth;     /* 0: ls_depth_default */
 	} arithmetic;
@@ -90,19 +96,41 @@ typedef struct ls_job_spec {
 
 typedef struct ls_job ls_job;
 
+/* True where the bounds of the rounding log are the paper's thresholds: a match proves nothing about platforms that were
+ * not tried, and a mismatch may be no one's fault. */
+static inline bool ls_job_uncertified(const ls_job_spec *spec)
+{
+	return spec->arithmetic.threshold != LS_JOB_CERTIFIED;
+}
+
 /* Reads job.yaml, then applies `sets` ("train.batch=64", the value in YAML) in order; the last one wins. Setting
  * train.steps removes train.epochs and the other way round. LS_ERR_INPUT, LS_ERR_LIMIT, LS_ERR_UNSUPPORTED (a choice
- * that is known but not in this version), or what reading a file gives. */
+ * that is known but not in this version), or what reading a file gives. A threshold file is read, too; its path counts from
+ * the folder of the job. */
 ls_status ls_job_read(ls_job **out, const char *path, const char *const *sets, size_t set_count, ls_error *err);
-/* The same from memory; `label` stands for the file in complaints. `text` need not end with NUL. */
+/* The same from memory, without the threshold file; `label` stands for the file in complaints. `text` need not end with
+ * NUL. */
 ls_status ls_job_parse(ls_job **out, const char *label, const void *text, size_t len, const char *const *sets,
                        size_t set_count, ls_error *err);
 void ls_job_free(ls_job *job);
 /* Borrowed; lives as long as the job. */
 const ls_job_spec *ls_job_spec_of(const ls_job *job);
 
+/* Threshold files: JSON (or YAML) with the keys `lockstep_thresholds: 1`, `grid` and `compute` as the job has them, `tau`, a
+ * mapping of op kinds to 0 < τ < 0.5, and, for people, `platforms` (a list) and `trials`. */
+
+/* Reads the threshold file of a job that has one (else does nothing); a relative path counts from `folder`. */
+ls_status ls_job_load_thresholds(ls_job *job, const char *folder, ls_error *err);
+/* The same from memory; the bytes are copied. */
+ls_status ls_job_set_thresholds(ls_job *job, const char *label, const void *text, size_t len, ls_error *err);
+/* Bytes of the threshold file; NULL where there is none, or it was not read. Borrowed. */
+const uint8_t *ls_job_thresholds_bytes(const ls_job *job, size_t *len);
+/* What decides B (op.h). Borrows from the job. LS_ERR_INPUT where a threshold file is needed that was not read. */
+ls_status ls_job_arithmetic(const ls_job *job, ls_arithmetic *out, ls_error *err);
+
 /* Appends the canonical YAML: every field that is read, in table order, defaults written out, no comments. Parsing it
- * gives an equal job. The buffer's sticky status is returned. */
+ * gives an equal job, but for the threshold file, which is called LS_JOB_THRESHOLDS_FILE. The buffer's sticky status is
+ * returned. */
 ls_status ls_job_emit_yaml(const ls_job *job, ls_buf *out);
 /* Appends a commented job.yaml for `lockstep init` in which every field appears; it parses as it stands.
  * LS_ERR_INPUT where `name` or `arch` is not acceptable. */
@@ -127,7 +155,7 @@ typedef struct ls_job_binding {
 /* Appends the bytes that the client signs and whose hash is the job id: "ls1/job", u32 version, each field but
  * `lockstep` and `data.path` in table order as one type byte and its value, then the binding in the order above.
  *   'u' u64   'r' FP64 bits as u64   'b' one byte 0 or 1   's' u32 length and bytes   'l' u32 count and that many u64
- * Choices are written as their words. LS_ERR_INPUT where binding.steps is not what ls_job_steps gives. */
+ * Choices are written as their words; after `fixed` comes τ ('r'), after `adaptive` the digest of the threshold file ('s'). LS_ERR_INPUT where binding.steps is not what ls_job_steps gives. */
 ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf *out, ls_error *err);
 /* The inverse. Accepts only bytes that ls_job_encode would write. `data.path` comes back empty. */
 ls_status ls_job_decode(ls_job **out, ls_job_binding *binding, const void *data, size_t len, ls_error *err);

@@ -9,7 +9,8 @@
 /* An output element whose value R(C) is not settled by C alone, or that was asked for. */
 typedef struct ls_flag {
 	int64_t index; /* in the output tensor */
-	double c, t;   /* the platform's sum, and the bound t ≥ B of its error (not finite where c is not) */
+	double c, t;   /* the platform's sum, and t ≥ B, which is not below the sum's error; under WINDOW,
+	                * ls_bound_window_t. Not to be used where c is not finite. */
 } ls_flag;
 
 /* Start from {0}; memory grows as needed and is kept from call to call. Release with ls_flag_list_free. */
@@ -26,7 +27,8 @@ typedef struct ls_product_call {
 	const float *a, *b, *bias; /* the operands' tensors; bias NULL where the product has none */
 	float *out;                /* receives R(C) of every element */
 	int bits;                  /* grid of the output */
-	int64_t depth;             /* d */
+	bool fp32;                 /* sum chunks of LS_CHUNK_TERMS terms in FP32 and the chunks in FP64; else all in FP64 */
+	ls_bound bound;            /* B of the flags; where certified, of the same precision */
 	bool test;                 /* false in mode plain: no bound, no flag */
 	int64_t sample;            /* an element to flag whatever its value, or −1; not in mode plain */
 	ls_flag_list *flags;       /* out: elements with R(C−t) ≠ R(C+t), non-finite sums, and the sample; replaces what

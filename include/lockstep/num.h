@@ -3,7 +3,7 @@
  * no libm, no contraction, no result that depends on compiler or processor.
  *
  * Symbols: R(x) round-to-nearest-even to a grid; u = 2^-53; E the exact sum of products, S the exact sum of their
- * absolute values; d the depth a job allows; B = d·u·S; s the length of the grid interval that holds E.
+ * absolute values; s the length of the grid interval that holds E; B how far from E a platform's sum may lie (ls_bound).
  */
 #ifndef LOCKSTEP_NUM_H
 #define LOCKSTEP_NUM_H
@@ -63,9 +63,48 @@ float ls_fma_f32(float a, float b, float c);
 
 /* The job's default depth for K terms: 512 + ⌈K/512⌉. */
 int64_t ls_depth_default(int64_t terms);
-/* t ≥ B + the rounding of C−t and C+t, from norm bounds: (d+3)·u·norm·(1+2^-20), norm ≥ ‖a‖·‖b‖ or ≥ S, up to the
- * rounding of at most LS_TERMS_MAX FP64 additions. depth ≤ 2^51: beyond, B alone approaches S. */
-double ls_bound_t(int64_t depth, double norm);
+
+/* What B is. The first two are certified: every platform that keeps its duty stays within them (proofs in
+ * src/num/bound.c). The third is the paper's, empirical: nothing is proved, and a platform that errs by more can look
+ * guilty though it did what it promised. */
+typedef enum ls_bound_kind {
+	LS_BOUND_FP64 = 0,  /* d·u·S: sums in FP64 of exact products, depth ≤ d−2 */
+	LS_BOUND_FP32 = 1,  /* (32·2^-24 + ⌈K/32⌉·u)·(1+2^-10)·S + K·2^-149: chunks of 32 terms in FP32, their sums in FP64 */
+	LS_BOUND_WINDOW = 2 /* (½−τ)·s */
+} ls_bound_kind;
+
+typedef struct ls_bound {
+	ls_bound_kind kind;
+	int64_t depth; /* FP64: d; less than 0 counts as 0 */
+	int64_t terms; /* FP32: K with the bias, < LS_TERMS_MAX */
+	double tau;    /* WINDOW: 0 < τ < ½, in grid intervals: an element is near a boundary where |C − R(C)| > τ·s */
+} ls_bound;
+
+/* Terms of a chunk under FP32 compute. */
+#define LS_CHUNK_TERMS 32
+
+static inline ls_bound ls_bound_fp64(int64_t depth)
+{
+	return (ls_bound){.kind = LS_BOUND_FP64, .depth = depth};
+}
+static inline ls_bound ls_bound_fp32(int64_t terms)
+{
+	return (ls_bound){.kind = LS_BOUND_FP32, .terms = terms};
+}
+static inline ls_bound ls_bound_window(double tau)
+{
+	return (ls_bound){.kind = LS_BOUND_WINDOW, .tau = tau};
+}
+
+/* Certified bounds. t ≥ B + the rounding of C−t and C+t, from norm bounds: t = ls_bound_t(bound, norm) +
+ * ls_bound_floor(bound), norm ≥ ‖a‖·‖b‖ or ≥ S up to the rounding of at most LS_TERMS_MAX FP64 additions. The first is
+ * proportional to the norm, so that norms may be split between rows, columns and bias; the second is added once and is
+ * zero for FP64. depth ≤ 2^51: beyond, B alone approaches S. */
+double ls_bound_t(ls_bound bound, double norm);
+double ls_bound_floor(ls_bound bound);
+/* WINDOW: t = (½−τ+2^-28)·s(C), the last of which covers the rounding of C−t and C+t. Not finite where C is not. */
+double ls_bound_window_t(ls_bound bound, double c, int bits);
+
 /* True iff R(C−t) ≠ R(C+t), or C or t is not finite: C alone does not settle R(E). Where it is false and |C − E| is
  * within the bound that t stands for, R(C) = R(E) is proved. */
 bool ls_ambiguous(double c, double t, int bits);
@@ -90,10 +129,9 @@ typedef struct ls_sum {
 void ls_sum_init(ls_sum *sum);
 void ls_sum_add(ls_sum *sum, float a, float b); /* adds the term a·b; a bias v is the term v·1 */
 float ls_sum_round(const ls_sum *sum, int bits); /* R(E); the one NaN where a factor was not finite */
-/* True iff |C − E| ≤ B for the depth, decided exactly: the trainer's check of its own platform. Where a factor was not
- * finite, true iff C is not finite either; otherwise a C that is not finite gives false. Here and below a depth under 0
- * counts as 0. */
-bool ls_sum_within(const ls_sum *sum, double c, int64_t depth);
+/* True iff |C − E| ≤ B, decided exactly: the trainer's check of its own platform. Where a factor was not finite, true iff
+ * C is not finite either; otherwise a C that is not finite gives false. `bits` matters to WINDOW only. */
+bool ls_sum_within(const ls_sum *sum, double c, ls_bound bound, int bits);
 
 /* What one entry of the rounding log means for one element (spec: mode logged). */
 typedef enum ls_entry_kind {
@@ -102,12 +140,12 @@ typedef enum ls_entry_kind {
 	LS_ENTRY_FORGED = 2     /* names an inadmissible value */
 } ls_entry_kind;
 
-/* Decides from E, S, d alone, in integer arithmetic. `*value` receives the element's value (R(E) for redundant and
+/* Decides from E, S, B alone, in integer arithmetic. `*value` receives the element's value (R(E) for redundant and
  * forged). With m steps below |E|, the interval's ends are m and m+1 steps with E's sign; above the largest grid number
  * the upper end is ±inf (bit 0), and |E| ≥ 2^128 admits ±inf only. A bit other than 0 and 1 is forged. */
-ls_entry_kind ls_sum_judge(const ls_sum *sum, int64_t depth, int bits, int entry_bit, float *value);
+ls_entry_kind ls_sum_judge(const ls_sum *sum, ls_bound bound, int bits, int entry_bit, float *value);
 /* True iff 4B < s and E lies within B of its interval's midpoint: two admissible values (SPEC D7 "freedom"). */
-bool ls_sum_two_valued(const ls_sum *sum, int64_t depth, int bits);
+bool ls_sum_two_valued(const ls_sum *sum, ls_bound bound, int bits);
 
 /* ---- sums (class 2) ---- */
 

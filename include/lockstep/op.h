@@ -66,6 +66,29 @@ void ls_product_locate(const ls_product *product, int64_t out_index, int64_t *i,
 /* K, plus one with a bias: what depth is computed from. */
 int64_t ls_product_all_terms(const ls_product *product);
 
+/* ---- how far a product may lie from E ---- */
+
+/* τ of one kind of product op; kind "" stands for every kind. */
+#define LS_THRESHOLD_KIND_MAX 31
+typedef struct ls_threshold {
+	char kind[LS_THRESHOLD_KIND_MAX + 1];
+	double tau; /* 0 < τ < ½ */
+} ls_threshold;
+
+/* A job's arithmetic, as far as it decides B (SPEC A). {0} is FP64, certified, with each product's default depth. */
+typedef struct ls_arithmetic {
+	bool fp32;     /* platforms sum chunks of LS_CHUNK_TERMS terms in FP32, and the chunks in FP64 */
+	int64_t depth; /* d of every product; 0: ls_depth_default of each. FP64 only */
+	const ls_threshold *thresholds; /* borrowed; NULL: certified bounds */
+	int threshold_count;
+} ls_arithmetic;
+
+/* What a platform promises: the certified bound of this product. */
+ls_bound ls_product_promise(const ls_arithmetic *arithmetic, const ls_product *product);
+/* B of the rule for products of an op of this kind: the promise, or the window of its threshold. A kind without a
+ * threshold keeps the promise. */
+ls_bound ls_product_bound(const ls_arithmetic *arithmetic, const char *kind, const ls_product *product);
+
 /* ---- one element ---- */
 
 /* Raw training samples, as the data root commits to them. */

@@ -2,6 +2,7 @@
  *
  *   job.yaml            the job as ordered, with overrides applied
  *   job.bin             the bytes the client signs; their hash is the job id
+ *   thresholds.json     the threshold file, where arithmetic.threshold is adaptive; job.bin holds its digest
  *   nonce               64 hex digits; run id = H(job id, trainer key, nonce)
  *   leaves              the run tree's leaves: u32 length and bytes, leaf 0 first
  *   heads/N             the head over the first N leaves (C2SP body)

@@ -63,8 +63,8 @@ typedef struct ls_cli_args {
 	bool help;
 } ls_cli_args;
 
-extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__diff, ls_cli__eval, ls_cli__help, ls_cli__init,
-	ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__train, ls_cli__verify;
+extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__help,
+	ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__train, ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err);
@@ -117,6 +117,8 @@ void ls_cli__put_hash(json_t *object, const char *key, const ls_hash *hash); /* 
 const char *ls_cli__bytes_text(char out[LS_CLI__AMOUNT_SIZE], double bytes);
 const char *ls_cli__seconds_text(char out[LS_CLI__AMOUNT_SIZE], double seconds);
 const char *ls_cli__mode_text(const ls_job_spec *spec);
+/* " (uncertified)" behind the mode of a job whose thresholds are empirical, else nothing. */
+const char *ls_cli__uncertified_text(const ls_job_spec *spec);
 
 /* ---- progress ---- */
 

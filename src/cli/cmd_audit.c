@@ -40,6 +40,7 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 struct report {
 	ls_cli_progress progress;
 	ls_audit_result result;
+	bool uncertified;
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
 	const char *platform;
 	json_t *ops;
@@ -103,6 +104,7 @@ static void print_json(struct report *r)
 	ls_cli__put_uint(object, "exact", a->exact);
 	ls_cli__put_uint(object, "first", a->first);
 	ls_cli__put_uint(object, "last", a->last);
+	ls_cli__put_bool(object, "uncertified", r->uncertified);
 	ls_cli__put_text(object, "platform", r->platform);
 	ls_cli__put_real(object, "seconds", a->seconds);
 	ls_cli__put_bool(object, "stopped", a->stopped);
@@ -131,8 +133,10 @@ static const char *words_of(const ls_audit_result *a)
 	return "";
 }
 
-static const char *next_of(const ls_audit_result *a)
+static const char *next_of(const ls_audit_result *a, bool uncertified)
 {
+	if (uncertified && (a->verdict == LS_VERDICT_MISMATCH || a->verdict == LS_VERDICT_FORGED_LOG))
+		return "blame nobody yet: an honest platform may exceed empirical thresholds; certified ones hold for every platform";
 	if (is_about_data(a))
 		return "find the data that the job was signed for and give it with --data";
 	switch (a->verdict) {
@@ -182,11 +186,13 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		print_roots(cli, r);
 	if (has_replayed(r))
 		print_counts(cli, r);
+	if (r->uncertified)
+		ls_cli__say(cli, "  uncertified     the job's thresholds are empirical: honest platforms may differ by more than they allow\n");
 	if (a->stopped)
 		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
 		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
 	else
-		ls_cli__say(cli, "next: %s\n", next_of(a));
+		ls_cli__say(cli, "next: %s\n", next_of(a, r->uncertified));
 }
 
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
@@ -201,6 +207,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	o->stop = on_stop;
 	o->context = r;
 	r->opened = true;
+	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
 	r->platform = ls_platform_describe(s->platform);
 	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);

@@ -99,6 +99,7 @@ static void print_json(const struct facts *f, const ls_run *run)
 	ls_cli__put_text(object, "name", spec->name);
 	ls_cli__put_text(object, "arch", spec->model.arch);
 	ls_cli__put_text(object, "mode", ls_cli__mode_text(spec));
+	ls_cli__put_bool(object, "uncertified", ls_job_uncertified(spec));
 	ls_cli__put_text(object, "platform", f->platform[0] ? f->platform : NULL);
 	ls_cli__put_hash(object, "state_root", &f->last->state);
 	ls_cli__put_hash(object, "run", ls_run_id_of(run));
@@ -146,8 +147,8 @@ static void print_text(const ls_cli *cli, const struct facts *f, const ls_run *r
 	ls_hash_hex(state, &f->last->state);
 	ls_hash_hex(job, ls_run_job_id(run));
 	ls_hash_hex(id, ls_run_id_of(run));
-	ls_cli__say(cli, "name          %s (%s, %s)\njob           %s\nrun           %s\nroot          %s\nstate root    %s\n", spec->name,
-	            spec->model.arch, ls_cli__mode_text(spec), job, id, root, state);
+	ls_cli__say(cli, "name          %s (%s, %s%s)\njob           %s\nrun           %s\nroot          %s\nstate root    %s\n", spec->name,
+	            spec->model.arch, ls_cli__mode_text(spec), ls_cli__uncertified_text(spec), job, id, root, state);
 	ls_cli__say(cli, "steps         %llu of %llu in %llu leaves%s\n", (unsigned long long)f->last->step,
 	            (unsigned long long)ls_run_binding(run)->steps, (unsigned long long)ls_run_leaves(run),
 	            ls_run_complete(run) ? "" : ", not complete");

@@ -50,6 +50,7 @@ static json_t *to_json(const ls_cli_session *s, const ls_train_result *r, uint64
 	ls_cli__put_hash(object, "job", ls_plan_job_id(s->plan));
 	ls_cli__put_text(object, "name", ls_plan_spec(s->plan)->name);
 	ls_cli__put_text(object, "mode", ls_cli__mode_text(ls_plan_spec(s->plan)));
+	ls_cli__put_bool(object, "uncertified", ls_job_uncertified(ls_plan_spec(s->plan)));
 	ls_cli__put_text(object, "platform", ls_platform_describe(s->platform));
 	ls_cli__put_hash(object, "state_root", &r->state_root);
 	ls_cli__put_hash(object, "run", &r->run_id);
@@ -93,7 +94,8 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 	            (unsigned long long)ls_plan_binding(s->plan)->steps);
 	if (steps)
 		ls_cli__say(cli, ", loss %.6f", (double)r->loss);
-	ls_cli__say(cli, "\nmode        %s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
+	ls_cli__say(cli, "\nmode        %s%s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)),
+	            ls_cli__uncertified_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
 	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
 	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));

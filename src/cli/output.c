@@ -151,6 +151,11 @@ const char *ls_cli__seconds_text(char out[LS_CLI__AMOUNT_SIZE], double seconds)
 	return out;
 }
 
+const char *ls_cli__uncertified_text(const ls_job_spec *spec)
+{
+	return ls_job_uncertified(spec) ? " (uncertified)" : "";
+}
+
 const char *ls_cli__mode_text(const ls_job_spec *spec)
 {
 	switch (spec->arithmetic.mode) {

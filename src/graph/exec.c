@@ -197,17 +197,21 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 {
 	const ls_product *p = &e->product[op];
 	const ls_value *value = ls_reader_output(reader, 0);
-	int64_t depth = e->options.depth ? e->options.depth : ls_depth_default(ls_product_all_terms(p));
-	ls_product_call call = {.product = p, .bits = value->bits, .depth = depth, .flags = &e->flags, .sample = -1,
+	const ls_arithmetic *arithmetic = &e->options.arithmetic;
+	ls_bound promise = ls_product_promise(arithmetic, p), bound = promise;
+	ls_product_call call = {.product = p, .bits = value->bits, .fp32 = arithmetic->fp32, .flags = &e->flags, .sample = -1,
 	                        .a = e->in[p->a.input], .b = e->in[p->b.input],
 	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
 	                        .test = e->options.rounding != LS_ROUNDING_PLAIN};
-	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .depth = depth,
+	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
 	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
 	                    .gathered = &e->gathered};
 	int64_t elements = ls_shape_count(&value->shape);
 	ls_status status;
+	if (e->options.rounding == LS_ROUNDING_RECORD || e->options.rounding == LS_ROUNDING_FOLLOW)
+		bound = ls_product_bound(arithmetic, reader->op->kind, p); // R(E) everywhere needs a proof
+	call.bound = settle.bound = bound;
 	e->flags.count = 0;
 	e->gathered.row = -1;
 	e->stats[op].elements += (uint64_t)elements;

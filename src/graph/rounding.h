@@ -25,9 +25,10 @@ typedef struct ls_settle {
 	const ls_flag_list *flags;
 	float *out; /* R(C) on entry, the canonical values on return */
 	int bits;
-	int64_t depth;
+	ls_bound bound;   /* of the rule */
+	ls_bound promise; /* of the platform */
 	int op;
-	int64_t checked; /* an element whose |C − E| ≤ B is to be verified, or −1 */
+	int64_t checked; /* an element whose sum is to be verified against the promise, or −1 */
 	ls_op_log *log;  /* written or read; may be NULL for EXACT */
 	ls_op_stats *stats;
 	ls_forgery *forgery;

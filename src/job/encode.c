@@ -28,6 +28,16 @@ static void put_list(ls_buf *out, const ls_job_list *list)
 		ls_buf_u64(out, list->item[i]);
 }
 
+static void put_field(ls_buf *out, const ls_job__field *field, const ls_job_spec *spec);
+
+static void put_choice(ls_buf *out, const ls_job__field *field, const ls_job_spec *spec)
+{
+	uint32_t choice = *(const uint32_t *)ls_job__in(field, spec);
+	ls_buf_str(out, field->choices[choice]);
+	if (field->with_value >> choice & 1)
+		put_field(out, &field->signed_values[choice], spec);
+}
+
 static void put_field(ls_buf *out, const ls_job__field *field, const ls_job_spec *spec)
 {
 	const void *p = ls_job__in(field, spec);
@@ -36,7 +46,7 @@ static void put_field(ls_buf *out, const ls_job__field *field, const ls_job_spec
 	case LS_JOB__INT: ls_buf_u64(out, *(const uint64_t *)p); break;
 	case LS_JOB__REAL: ls_buf_f64(out, *(const double *)p); break;
 	case LS_JOB__BOOL: ls_buf_u8(out, *(const bool *)p); break;
-	case LS_JOB__CHOICE: ls_buf_str(out, field->choices[*(const uint32_t *)p]); break;
+	case LS_JOB__CHOICE: put_choice(out, field, spec); break;
 	case LS_JOB__INTS: put_list(out, p); break;
 	case LS_JOB__NONE: ls_buf_u32(out, 0); break;
 	default: ls_buf_str(out, p); break;
@@ -87,6 +97,9 @@ ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf
 		return status;
 	if (steps != binding->steps)
 		return wrong_count(job, err, "steps", binding->steps, "exactly", steps, "see train.steps and train.epochs");
+	if (job->spec.arithmetic.threshold == LS_JOB_ADAPTIVE && !job->spec.arithmetic.threshold_digest[0])
+		return ls_error_set(err, LS_ERR_INPUT, "%s: arithmetic.threshold: found no threshold file that was read, expected its digest",
+		                    job->spec.name);
 	ls_buf_bytes(out, tag, sizeof tag);
 	ls_buf_u32(out, (uint32_t)job->spec.version);
 	for (size_t i = 0; i < ls_job__field_count; i++)
@@ -112,13 +125,17 @@ static void get_list(ls_cursor *c, ls_job_list *list)
 		list->item[i] = ls_cursor_u64(c);
 }
 
-static void get_choice(ls_cursor *c, const ls_job__field *field, uint32_t *out)
+static void get_field(ls_cursor *c, const ls_job__field *field, ls_job_spec *spec);
+
+static void get_choice(ls_cursor *c, const ls_job__field *field, ls_job_spec *spec)
 {
 	char word[LS_JOB_WORD_MAX + 1];
 	ls_cursor_str(c, word, sizeof word);
 	for (uint32_t i = 0; field->choices[i]; i++)
 		if (strcmp(field->choices[i], word) == 0) {
-			*out = i;
+			memcpy(ls_job__at(field, spec), &i, sizeof i);
+			if (field->with_value >> i & 1)
+				get_field(c, &field->signed_values[i], spec);
 			return;
 		}
 	c->failed = true;
@@ -143,7 +160,7 @@ static void get_field(ls_cursor *c, const ls_job__field *field, ls_job_spec *spe
 	case LS_JOB__INT: *(uint64_t *)p = ls_cursor_u64(c); break;
 	case LS_JOB__REAL: *(double *)p = ls_cursor_f64(c); break;
 	case LS_JOB__BOOL: get_bool(c, p); break;
-	case LS_JOB__CHOICE: get_choice(c, field, p); break;
+	case LS_JOB__CHOICE: get_choice(c, field, spec); break;
 	case LS_JOB__INTS: get_list(c, p); break;
 	case LS_JOB__NONE: c->failed |= ls_cursor_u32(c) != 0; break;
 	default: ls_cursor_str(c, p, (size_t)field->max + 1); break;
@@ -203,6 +220,7 @@ static ls_status get_fields(ls_cursor *c, ls_job_spec *spec, ls_error *err)
  * other bytes for them fail the comparison that follows. */
 static ls_status check_whole(ls_job_spec *spec, ls_error *err)
 {
+	ls_job__fault fault;
 	for (size_t i = 0; i < ls_job__field_count; i++) {
 		const ls_job__field *field = &ls_job__fields[i], *rival = field->rival ? ls_job__find(field->rival) : NULL;
 		bool given = !ls_job__value_unset(field, spec), other = rival && !ls_job__value_unset(rival, spec);
@@ -218,6 +236,8 @@ static ls_status check_whole(ls_job_spec *spec, ls_error *err)
 		if (field->flags & LS_JOB__REQUIRED && field->flags & LS_JOB__UNSET && !given && !other)
 			return bad_bytes(err, field->path, "nothing", "a value");
 	}
+	if (!ls_job__consistent(spec, &fault))
+		return bad_bytes(err, fault.key, fault.found, fault.expected);
 	return LS_OK;
 }
 
@@ -252,6 +272,7 @@ ls_status ls_job_decode(ls_job **out, ls_job_binding *binding, const void *data,
 	}
 	LS_TRY(check_whole(&job->spec, err));
 	LS_TRY(check_canonical(job, binding, data, len, err));
+	ls_job__adopt(job, &job->spec);
 	*out = job;
 	job = NULL;
 done:

@@ -149,6 +149,25 @@ static ls_status bind_data(ls_job_plan *p, ls_error *err)
 	return ls_job_steps(p->job, p->binding.samples, &p->binding.steps, err);
 }
 
+/* Every kind of product that the program has must have its threshold. */
+static ls_status check_thresholds(const ls_job_plan *p, ls_error *err)
+{
+	const ls_program *program = ls_model_step(p->model);
+	ls_arithmetic a;
+	ls_status status = ls_job_arithmetic(p->job, &a, err);
+	for (int i = 0; status == LS_OK && a.threshold_count && i < ls_program_ops(program); i++) {
+		const char *kind = ls_program_op(program, i)->kind;
+		ls_product product;
+		if (ls_op_find(kind)->class != LS_OP_PRODUCT)
+			continue;
+		ls_op_find(kind)->product(program, ls_program_op(program, i), &product);
+		if (ls_product_bound(&a, kind, &product).kind != LS_BOUND_WINDOW)
+			status = ls_error_set(err, LS_ERR_INPUT, "%s: tau: found nothing for %s, which the program has, expected its threshold\n"
+			                      "  hint: calibrate again with this job", ls_job_spec_of(p->job)->arithmetic.threshold_file, kind);
+	}
+	return status;
+}
+
 /* Builds the programs, then the bytes and the job id. */
 static ls_status bind_programs(ls_job_plan *p, ls_error *err)
 {
@@ -189,6 +208,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	LS_TRY(open_data(p, options->eval, err));
 	LS_TRY(bind_data(p, err));
 	LS_TRY(bind_programs(p, err));
+	LS_TRY(check_thresholds(p, err));
 	*out = p;
 	p = NULL;
 done:

@@ -202,6 +202,14 @@ static ls_status check_choice(const struct reader *r, size_t i)
 	return LS_ERR_UNSUPPORTED;
 }
 
+static ls_status check_together(const struct reader *r)
+{
+	ls_job__fault fault;
+	if (ls_job__consistent(&r->spec, &fault))
+		return LS_OK;
+	return complain(r, &r->mark[ls_job__find(fault.key) - ls_job__fields], fault.key, fault.found, fault.expected, fault.hint);
+}
+
 /* Fields that are not read take their default, so that they change no bit of the signed form. */
 static ls_status finish(struct reader *r)
 {
@@ -218,7 +226,7 @@ static ls_status finish(struct reader *r)
 		if (status != LS_OK)
 			return status;
 	}
-	return LS_OK;
+	return check_together(r);
 }
 
 /* ---- public ---- */
@@ -243,7 +251,7 @@ ls_status ls_job_parse(ls_job **out, const char *label, const void *text, size_t
 	if (!*out)
 		status = ls_error_set(err, LS_ERR_NOMEM, "%s: out of memory", label);
 	else
-		(*out)->spec = r.spec;
+		ls_job__adopt(*out, &r.spec);
 done:
 	return status;
 }
@@ -252,17 +260,27 @@ ls_status ls_job_read(ls_job **out, const char *path, const char *const *sets, s
 {
 	uint8_t *text = NULL;
 	size_t len = 0;
+	const char *slash = strrchr(path, '/');
+	char folder[LS_PATH_MAX];
 	ls_status status;
 	*out = NULL;
 	LS_TRY(ls_file_read(&text, &len, path, LS_JOB_BYTES_MAX, err));
 	LS_TRY(ls_job_parse(out, path, text, len, sets, set_count, err));
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
+	LS_TRY(ls_job_load_thresholds(*out, slash ? folder : ".", err));
 done:
+	if (status != LS_OK) {
+		ls_job_free(*out);
+		*out = NULL;
+	}
 	ls_free(text);
 	return status;
 }
 
 void ls_job_free(ls_job *job)
 {
+	if (job)
+		ls_free(job->threshold_bytes);
 	ls_free(job);
 }
 

@@ -14,6 +14,20 @@ static const char *const computes[] = {"fp64", "fp32", NULL};
 static const char *const thresholds[] = {"certified", "fixed", "adaptive", NULL};
 static const char *const encodings[] = {"sparse", "dense", NULL};
 
+/* τ itself may be neither 0 nor ½; ½ less its last place keeps ½−τ above 2^-54. */
+static const ls_job__field threshold_values[] = {
+	[LS_JOB_FIXED] = {.path = "arithmetic.threshold.fixed", .type = LS_JOB__REAL, .offset = AT(arithmetic.tau), .min = 0x1p-52,
+	                  .max = 0.5 - 0x1p-54, .example = "0 < T < 0.5"},
+	[LS_JOB_ADAPTIVE] = {.path = "arithmetic.threshold.adaptive", .type = LS_JOB__PATH, .offset = AT(arithmetic.threshold_file),
+	                     .min = 1, .max = LS_JOB_DATA_PATH_MAX, .example = "FILE"},
+};
+static const ls_job__field threshold_signed_values[] = {
+	[LS_JOB_FIXED] = {.path = "arithmetic.threshold.fixed", .type = LS_JOB__REAL, .offset = AT(arithmetic.tau), .min = 0x1p-52,
+	                  .max = 0.5 - 0x1p-54},
+	[LS_JOB_ADAPTIVE] = {.path = "arithmetic.threshold.adaptive", .type = LS_JOB__WORD, .offset = AT(arithmetic.threshold_digest),
+	                     .min = LS_JOB_DIGEST_LEN, .max = LS_JOB_DIGEST_LEN},
+};
+
 /* The order is that of the signed bytes: a change of order, type or meaning is a new LS_JOB_VERSION. */
 const ls_job__field ls_job__fields[] = {
 	{.path = "lockstep", .type = LS_JOB__INT, .offset = AT(version), .min = LS_JOB_VERSION, .max = LS_JOB_VERSION,
@@ -86,10 +100,10 @@ const ls_job__field ls_job__fields[] = {
 	{.path = "arithmetic.state_grid", .type = LS_JOB__INT, .offset = AT(arithmetic.state_grid), .min = 16, .max = 32,
 	 .fallback = "32", .help = "bits of weights and optimizer state"},
 	{.path = "arithmetic.compute", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.compute), .choices = computes,
-	 .refused = BIT(LS_JOB_FP32), .fallback = "fp64", .selector = "arithmetic.mode",
+	 .fallback = "fp64", .selector = "arithmetic.mode",
 	 .reads = BIT(LS_JOB_LOGGED) | BIT(LS_JOB_PLAIN), .help = "precision in which platforms sum products"},
 	{.path = "arithmetic.threshold", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.threshold), .choices = thresholds,
-	 .refused = BIT(LS_JOB_FIXED) | BIT(LS_JOB_ADAPTIVE), .with_value = BIT(LS_JOB_FIXED) | BIT(LS_JOB_ADAPTIVE),
+	 .with_value = BIT(LS_JOB_FIXED) | BIT(LS_JOB_ADAPTIVE), .values = threshold_values, .signed_values = threshold_signed_values,
 	 .fallback = "certified", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
 	 .help = "how close to a rounding boundary is logged"},
 	{.path = "arithmetic.encoding", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.encoding), .choices = encodings,

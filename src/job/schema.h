@@ -30,6 +30,7 @@ typedef struct ls_job__field {
 	const char *const *choices; /* NULL-terminated */
 	uint32_t refused;           /* choices that are known but not in this version, one bit each */
 	uint32_t with_value;        /* choices written {choice: value} */
+	const struct ls_job__field *values, *signed_values; /* of those, by choice: the value in YAML, and in signed bytes */
 	const char *fallback;       /* default as a plain YAML scalar; NULL: zero, the empty text, the empty list */
 	unsigned flags;
 	const char *selector; /* the choice that decides whether this field is read; NULL: always */

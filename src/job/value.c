@@ -144,9 +144,20 @@ static bool find_choice(const ls_job__field *field, const char *text, uint32_t *
 	return false;
 }
 
-/* "word", or {word: value} for the choices that carry one. The value's meaning belongs to versions that accept it. */
-static bool read_choice(const ls_job__field *field, const ls_job__tree *tree, const ls_job__node *node, void *at)
+/* The values of choices that carry one become zero. */
+static void reset_values(const ls_job__field *field, ls_job_spec *spec)
 {
+	for (uint32_t i = 0; field->values && field->choices[i]; i++)
+		if (field->with_value >> i & 1) {
+			ls_job__value_reset(&field->values[i], spec);
+			ls_job__value_reset(&field->signed_values[i], spec);
+		}
+}
+
+/* "word", or {word: value} for the choices that carry one. */
+static bool read_choice(const ls_job__field *field, const ls_job__tree *tree, const ls_job__node *node, ls_job_spec *spec)
+{
+	ls_job_spec before = *spec;
 	bool with_value = node->kind == LS_JOB__MAP;
 	const ls_job__node *word = with_value ? &tree->node[node->first] : node;
 	uint32_t choice;
@@ -156,7 +167,12 @@ static bool read_choice(const ls_job__field *field, const ls_job__tree *tree, co
 		return false;
 	if (with_value != (field->with_value >> choice & 1))
 		return false;
-	memcpy(at, &choice, sizeof choice);
+	reset_values(field, spec);
+	if (with_value && !ls_job__value_read(&field->values[choice], tree, &tree->node[node->last], spec)) {
+		*spec = before;
+		return false;
+	}
+	memcpy(ls_job__at(field, spec), &choice, sizeof choice);
 	return true;
 }
 
@@ -222,7 +238,7 @@ bool ls_job__value_read(const ls_job__field *field, const ls_job__tree *tree, co
 	case LS_JOB__INT: return read_integer(field, node, at);
 	case LS_JOB__REAL: return read_real(field, node, at);
 	case LS_JOB__BOOL: return read_bool(node, at);
-	case LS_JOB__CHOICE: return read_choice(field, tree, node, at);
+	case LS_JOB__CHOICE: return read_choice(field, tree, node, spec);
 	case LS_JOB__WORD:
 	case LS_JOB__NAME:
 	case LS_JOB__PATH: return read_text(field, node, at);
@@ -249,6 +265,7 @@ static size_t size_of(const ls_job__field *field)
 void ls_job__value_reset(const ls_job__field *field, ls_job_spec *spec)
 {
 	memset(ls_job__at(field, spec), 0, size_of(field));
+	reset_values(field, spec);
 	if (field->fallback) {
 		char text[NUMBER_MAX];
 		ls_job__node node = {.kind = LS_JOB__SCALAR, .plain = true, .text = text};
@@ -313,6 +330,21 @@ static void print_list(ls_buf *out, const ls_job_list *list)
 	ls_buf_u8(out, ']');
 }
 
+static void print_choice(const ls_job__field *field, const ls_job_spec *spec, ls_buf *out)
+{
+	uint32_t choice = *(const uint32_t *)ls_job__in(field, spec);
+	bool with_value = field->with_value >> choice & 1;
+	ls_buf_printf(out, "%s%s", with_value ? "{" : "", field->choices[choice]);
+	if (!with_value)
+		return;
+	ls_buf_printf(out, ": ");
+	if (field->values[choice].type == LS_JOB__PATH)
+		print_path(out, LS_JOB_THRESHOLDS_FILE);
+	else
+		ls_job__value_print(&field->values[choice], spec, out);
+	ls_buf_printf(out, "}");
+}
+
 void ls_job__value_print(const ls_job__field *field, const ls_job_spec *spec, ls_buf *out)
 {
 	const void *p = ls_job__in(field, spec);
@@ -320,7 +352,7 @@ void ls_job__value_print(const ls_job__field *field, const ls_job_spec *spec, ls
 	case LS_JOB__INT: ls_buf_printf(out, "%llu", (unsigned long long)*(const uint64_t *)p); break;
 	case LS_JOB__REAL: print_real(out, *(const double *)p); break;
 	case LS_JOB__BOOL: ls_buf_printf(out, "%s", *(const bool *)p ? "true" : "false"); break;
-	case LS_JOB__CHOICE: ls_buf_printf(out, "%s", field->choices[*(const uint32_t *)p]); break;
+	case LS_JOB__CHOICE: print_choice(field, spec, out); break;
 	case LS_JOB__WORD:
 	case LS_JOB__NAME: ls_buf_printf(out, "%s", (const char *)p); break;
 	case LS_JOB__PATH: print_path(out, p); break;
@@ -335,11 +367,12 @@ static void describe_choices(char *out, size_t out_size, const ls_job__field *fi
 {
 	size_t used = 0;
 	for (uint32_t i = 0; field->choices[i]; i++) {
-		const char *form = field->with_value >> i & 1 ? "{%s: ...}" : "%s";
+		bool with_value = field->with_value >> i & 1;
 		if (i && used < out_size)
 			used += (size_t)snprintf(out + used, out_size - used, "%s", field->choices[i + 1] ? ", " : " or ");
 		if (used < out_size)
-			used += (size_t)snprintf(out + used, out_size - used, form, field->choices[i]);
+			used += (size_t)snprintf(out + used, out_size - used, with_value ? "{%s: %s}" : "%s", field->choices[i],
+			                         with_value ? field->values[i].example : "");
 	}
 }
 

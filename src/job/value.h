@@ -7,7 +7,22 @@
 
 struct ls_job {
 	ls_job_spec spec;
+	ls_threshold thresholds[LS_JOB_THRESHOLDS_MAX]; /* of the threshold file, or the one of `fixed` */
+	int threshold_count;
+	uint8_t *threshold_bytes; /* the file; NULL where there is none or it was not read */
+	size_t threshold_len;
 };
+
+/* Takes over the spec of a new job, with the threshold that it names itself. */
+void ls_job__adopt(ls_job *job, const ls_job_spec *spec);
+
+/* What fields only show together. True where they are fine; else the key at fault, what was found and expected, a hint. */
+typedef struct ls_job__fault {
+	const char *key;
+	char found[96], expected[96];
+	const char *hint;
+} ls_job__fault;
+bool ls_job__consistent(const ls_job_spec *spec, ls_job__fault *fault);
 
 #define LS_JOB__EXPECTED_MAX 200
 

@@ -71,9 +71,13 @@ ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_e
 	if (call->bits < LS_GRID_MIN || call->bits > LS_GRID_MAX || (p->bias != LS_BIAS_NONE && !call->bias) ||
 	    (call->test && !call->flags))
 		return ls_error_set(err, LS_ERR_USAGE, "product: found a call without grid, bias or list of flags");
-	if (call->test && depth > call->depth - 2)
+	if (!call->test || call->bound.kind == LS_BOUND_WINDOW)
+		return LS_OK;
+	if (call->fp32 != (call->bound.kind == LS_BOUND_FP32) || (call->fp32 && call->bound.terms < ls_product_all_terms(p)))
+		return ls_error_set(err, LS_ERR_USAGE, "product: found the bound of another precision or of fewer terms");
+	if (!call->fp32 && depth > call->bound.depth - 2)
 		return ls_error_set(err, LS_ERR_USAGE, "product: found depth %lld, expected at least %lld for %lld terms",
-		                    (long long)call->depth, (long long)depth + 2, (long long)p->terms);
+		                    (long long)call->bound.depth, (long long)depth + 2, (long long)p->terms);
 	return LS_OK;
 }
 
@@ -92,12 +96,19 @@ static ls_bound_row bound_at(const struct tile *t, int64_t i, int64_t at)
 	return (ls_bound_row){s->row[i], s->row_bias[i], s->column + at, s->column_bias + at};
 }
 
+static double t_at(const struct tile *tile, double c, const ls_bound_row *b, int64_t k)
+{
+	if (tile->call->bound.kind == LS_BOUND_WINDOW)
+		return ls_bound_window_t(tile->call->bound, c, tile->call->bits);
+	return (b->row * b->column[k] + b->row_bias) + b->column_bias[k];
+}
+
 static int64_t test_on_grid(const struct tile *tile, float *out, const double *c, const ls_bound_row *b, int64_t n)
 {
 	int bits = tile->call->bits;
 	int64_t hits = 0;
 	for (int64_t j = 0; j < n; j++) {
-		double t = (b->row * b->column[j] + b->row_bias) + b->column_bias[j];
+		double t = t_at(tile, c[j], b, j);
 		out[j] = ls_round_f64(c[j], bits);
 		tile->space->hit[hits] = (uint32_t)j;
 		hits += ls_ambiguous(c[j], t, bits);
@@ -117,8 +128,7 @@ static void round_plain(const struct tile *t, float *out, const double *c, int64
 
 static ls_status push(const struct tile *tile, int64_t i, int64_t j, double c, const ls_bound_row *b, int64_t k)
 {
-	double t = (b->row * b->column[k] + b->row_bias) + b->column_bias[k];
-	ls_flag flag = {ls_product_out_index(tile->call->product, i, j), c, t};
+	ls_flag flag = {ls_product_out_index(tile->call->product, i, j), c, t_at(tile, c, b, k)};
 	return ls_kernel__push_flag(&tile->space->flags, &flag);
 }
 
@@ -130,7 +140,10 @@ static ls_status test_run(const struct tile *t, float *out, int64_t i, int64_t a
 	ls_bound_row b = bound_at(t, i, at);
 	bool sample = row == t->sample_i && t->sample_j >= column && t->sample_j < column + n;
 	ls_status status = LS_OK;
-	hits = t->call->bits == 32 ? t->table->test(out, c, &b, n, t->space->hit) : test_on_grid(t, out, c, &b, n);
+	if (t->call->bits == 32 && t->call->bound.kind != LS_BOUND_WINDOW)
+		hits = t->table->test(out, c, &b, n, t->space->hit);
+	else
+		hits = test_on_grid(t, out, c, &b, n);
 	for (int64_t h = 0; h < hits && status == LS_OK; h++) {
 		uint32_t k = t->space->hit[h];
 		out[k] = ls_round_f64(c[k], t->call->bits);
@@ -164,14 +177,17 @@ static ls_status finish_run(const struct tile *t, int64_t at, int64_t n)
 static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish_space *space)
 {
 	ls_bias bias = call->product->bias;
+	ls_bound bound = call->bound;
 	for (int64_t i = 0; i < s->m; i++) {
-		space->row[i] = ls_bound_t(call->depth, ls_sqrt(s->row_squares[i]));
-		space->row_bias[i] = bias == LS_BIAS_ROW ? ls_bound_t(call->depth, __builtin_fabs(call->bias[s->i0 + i])) : 0;
+		space->row[i] = ls_bound_t(bound, ls_sqrt(s->row_squares[i]));
+		space->row_bias[i] = ls_bound_floor(bound);
+		if (bias == LS_BIAS_ROW)
+			space->row_bias[i] += ls_bound_t(bound, __builtin_fabs(call->bias[s->i0 + i]));
 	}
 	for (int64_t j = 0; j < s->n; j++)
 		space->column[j] = __builtin_sqrt(s->column_squares[j]); // one instruction, and so several at a time
 	for (int64_t j = 0; j < s->n; j++)
-		space->column_bias[j] = bias != LS_BIAS_COLUMN ? 0 : ls_bound_t(call->depth, __builtin_fabs(call->bias[s->j0 + j]));
+		space->column_bias[j] = bias != LS_BIAS_COLUMN ? 0 : ls_bound_t(bound, __builtin_fabs(call->bias[s->j0 + j]));
 }
 
 ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,
@@ -180,7 +196,7 @@ ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call 
 	struct tile t = {table, call, sums, space, -1, -1};
 	int64_t inner = call->product->inner;
 	ls_status status = LS_OK;
-	if (call->test)
+	if (call->test && call->bound.kind != LS_BOUND_WINDOW)
 		make_bounds(call, sums, space);
 	if (call->test && call->sample >= 0)
 		ls_product_locate(call->product, call->sample, &t.sample_i, &t.sample_j);

@@ -1,8 +1,8 @@
 /* The end of a product: bounds from norms, rounding to the grid, the rounding test, flags. Every platform that has FP64
  * sums of a tile ends here.
  *
- * The bound. B = d·u·S with S = Σ|ab| + |bias| ≤ ‖a‖·‖b‖ + |bias| (Cauchy–Schwarz; |bias| because its factor is 1).
- * t = ls_bound_t(d, ‖a‖)·‖b‖ + ls_bound_t(d, |bias|). A norm is the root of fewer than 2^21 exact squares summed in
+ * The bound. S = Σ|ab| + |bias| ≤ ‖a‖·‖b‖ + |bias| (Cauchy–Schwarz; |bias| because its factor is 1), and B is a factor
+ * times S, plus a floor: t = ls_bound_t(‖a‖)·‖b‖ + ls_bound_t(|bias|) + ls_bound_floor(). A norm is the root of fewer than 2^21 exact squares summed in
  * FP64, so it is too small by less than 2^-31 of itself, and t's own few roundings lose less than 2^-50: ls_bound_t's factor
  * 1 + 2^-20 covers both.
  *

@@ -47,7 +47,49 @@ static void multiply_native(const ls_engine *engine, const ls_kernel_table *tabl
 	}
 }
 
-const ls_engine ls_kernel__native_engine = {.block = 256, .group = 64, .multiply = multiply_native};
+// Packed FP32 numbers became FP64 without loss; this takes them back, in place.
+static float *narrow(double *x, int64_t count)
+{
+	float *out = (float *)x;
+	for (int64_t i = 0; i < count; i++) {
+		float v = (float)x[i];
+		memcpy(out + i, &v, sizeof v); // always behind what is still to be read
+	}
+	return out;
+}
+
+void ls_kernel__narrow_block(const ls_block *k, const float **a, const float **b)
+{
+	*a = narrow(k->a, ls_kernel__layout_lanes(k->rows) * k->k);
+	*b = narrow(k->b, ls_kernel__layout_lanes(k->columns) * k->k);
+}
+
+// The tile of one pair of panels, chunk by chunk.
+static void multiply_chunks(const ls_kernel_table *table, const ls_block *k, const float *a, const float *b, int m, int n,
+                            double *c)
+{
+	for (int64_t at = 0; at < k->k; at += LS_CHUNK_TERMS) {
+		int terms = (int)(k->k - at < LS_CHUNK_TERMS ? k->k - at : LS_CHUNK_TERMS);
+		table->chunk(m, n, terms, a + at * m, b + at * n, c, k->ldc, k->add || at);
+	}
+}
+
+static void multiply32_native(const ls_engine *engine, const ls_kernel_table *table, const ls_block *k)
+{
+	const float *a, *b;
+	ls_kernel__narrow_block(k, &a, &b);
+	for (int64_t q = 0; q < k->columns->panels; q++) {
+		int64_t column = ls_kernel__panel_row(k->columns, q);
+		int n = ls_kernel__panel_lanes(k->columns, q);
+		for (int64_t p = 0; p < k->rows->panels; p++) {
+			int64_t row = ls_kernel__panel_row(k->rows, p);
+			multiply_chunks(table, k, a + row * k->k, b + column * k->k, ls_kernel__panel_lanes(k->rows, p), n,
+			                k->c + row * k->ldc + column);
+		}
+	}
+}
+
+const ls_engine ls_kernel__native_engine = {.block = 256, .group = 64, .multiply = multiply_native, .multiply32 = multiply32_native};
 
 int64_t ls_kernel__engine_depth(const ls_engine *e, int64_t terms, bool bias)
 {
@@ -93,7 +135,7 @@ static const double *sum_tile(const struct job *job, struct worker *w, int64_t i
 		                  .add = number % e->group != 0};
 		block.k = ls_kernel__pack(g->table, &job->a, i0, rows, k0, k, w->a, test ? w->row_squares : NULL, w->pack);
 		ls_kernel__pack(g->table, &job->b, j0, columns, k0, k, w->b, test ? w->column_squares : NULL, w->pack);
-		e->multiply(e, g->table, &block);
+		(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
 		if (c != w->c && (number % e->group == e->group - 1 || k0 + k == terms))
 			add_tile(w->c, w->total, rows->rows * ldc);
 	}

@@ -12,6 +12,9 @@
  * A BLAS, 512 in one group: 511 + ⌈K/512⌉−1 = 510 + ⌈K/512⌉; and for the last block, of m ≤ 512 terms, m−1 + bias +
  * [n > 1]. n = 1: at most 511, and 512 only where m = 512 with bias, so K' = 513, which allows 512. n > 1: at most 512,
  * which n ≥ 2 allows, and 513 only where m = 512 with bias, so K' = 512n+1, which allows 511+n.
+ *
+ * Under FP32 compute the terms of a block, whose number is a multiple of 32 except at the end, are taken in chunks of 32;
+ * chunk sums are added in FP64, ⌈K'/32⌉−1 additions in all however they are grouped, which is what that bound asks for.
  */
 #ifndef LS_KERNEL_GEMM_H
 #define LS_KERNEL_GEMM_H
@@ -20,11 +23,11 @@
 #include "kernel/pack.h"
 #include "kernel/spread.h"
 
-/* One block of a tile: c = add ? c + a·b : a·b. Layouts as packed. */
+/* One block of a tile: c = add ? c + a·b : a·b. Layouts as packed. What a and b hold is lost. */
 typedef struct ls_block {
 	const ls_layout *rows, *columns;
 	int64_t k; /* terms, with the bias */
-	const double *a, *b;
+	double *a, *b;
 	double *c;
 	int64_t ldc;
 	double *spare; /* as large as c, where the engine asked for it */
@@ -32,12 +35,17 @@ typedef struct ls_block {
 } ls_block;
 
 typedef struct ls_engine {
-	int64_t block, group;
+	int64_t block, group; /* block: a multiple of LS_CHUNK_TERMS */
 	bool joined; /* operands as k × m and k × n matrices instead of panels */
 	bool spare;
 	void (*multiply)(const struct ls_engine *engine, const ls_kernel_table *table, const ls_block *block);
+	/* The same in chunks of LS_CHUNK_TERMS, summed in FP32. */
+	void (*multiply32)(const struct ls_engine *engine, const ls_kernel_table *table, const ls_block *block);
 	const void *context;
 } ls_engine;
+
+/* The block's operands as FP32, in the same layouts and the same memory. */
+void ls_kernel__narrow_block(const ls_block *block, const float **a, const float **b);
 
 /* Blocks of 256 by the table's register tiles. */
 extern const ls_engine ls_kernel__native_engine;

@@ -37,6 +37,18 @@ static void tile(int m, int n, int64_t k, const double *a, const double *b, doub
 	}
 }
 
+static void chunk(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add)
+{
+	for (int i = 0; i < m; i++, c += ldc) {
+		float acc[TILE_COLUMNS] = {0};
+		for (int q = 0; q < k; q++)
+			for (int j = 0; j < TILE_COLUMNS; j++)
+				acc[j] += a[q * m + i] * b[q * TILE_COLUMNS + j];
+		for (int j = 0; j < TILE_COLUMNS; j++)
+			c[j] = add ? c[j] + (double)acc[j] : (double)acc[j];
+	}
+}
+
 static void store(const ls_panel *p, int64_t k, int r, double v)
 {
 	p->dst[k * p->ld + r] = v;
@@ -101,7 +113,7 @@ void ls_kernel__portable(ls_kernel_table *t)
 {
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
-		.tile = tile, .widen = widen, .transpose = transpose, .expand = expand,
+		.tile = tile, .chunk = chunk, .widen = widen, .transpose = transpose, .expand = expand,
 		.round = round_row, .test = test_row, .loops = ls_kernel__loops_portable(),
 	};
 }

@@ -51,6 +51,11 @@ typedef struct ls_kernel_table {
 	 * in FP64, so a fused multiply-add and a multiplication followed by an addition give the same bits. */
 	void (*tile)(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add);
 
+	/* The same with FP32 panels and FP32 sums of at most LS_CHUNK_TERMS terms: acc = +0; acc = acc + a·b, both operations
+	 * rounded, for k ascending; c = add ? c + acc : acc in FP64. Not fused, so that every instruction set has the same
+	 * bits without a fused multiply-add. */
+	void (*chunk)(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add);
+
 	/* Rows side by side: element (k, r) is src[k·stride + r]. */
 	void (*widen)(const ls_panel *p, const float *src, int64_t stride);
 	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */

@@ -56,10 +56,62 @@ static void tile(int m, int n, int64_t k, const double *a, const double *b, doub
 		by_rows(m, 2, k, a, b, c, ldc, add);
 }
 
+// FP32 in registers of four, which become one FP64 register each.
+static inline __attribute__((always_inline)) void chunk_rows(const int m, const int v, int k, const float *a,
+                                                             const float *b, double *c, int64_t ldc, bool add)
+{
+	__m128 acc[TILE_ROWS][2], bv[2];
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			acc[i][j] = _mm_setzero_ps();
+	for (; k > 0; k--, a += m, b += v * LANES) {
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			bv[j] = _mm_loadu_ps(b + j * LANES);
+#pragma GCC unroll 6
+		for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+			for (int j = 0; j < v; j++)
+				acc[i][j] = _mm_add_ps(acc[i][j], _mm_mul_ps(_mm_set1_ps(a[i]), bv[j]));
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++) {
+			double *to = c + i * ldc + j * LANES;
+			__m256d sum = _mm256_cvtps_pd(acc[i][j]);
+			_mm256_storeu_pd(to, add ? _mm256_add_pd(_mm256_loadu_pd(to), sum) : sum);
+		}
+}
+
+static inline __attribute__((always_inline)) void chunk_by_rows(int m, const int v, int k, const float *a,
+                                                                const float *b, double *c, int64_t ldc, bool add)
+{
+	switch (m) {
+	case 1: chunk_rows(1, v, k, a, b, c, ldc, add); break;
+	case 2: chunk_rows(2, v, k, a, b, c, ldc, add); break;
+	case 3: chunk_rows(3, v, k, a, b, c, ldc, add); break;
+	case 4: chunk_rows(4, v, k, a, b, c, ldc, add); break;
+	case 5: chunk_rows(5, v, k, a, b, c, ldc, add); break;
+	default: chunk_rows(6, v, k, a, b, c, ldc, add); break;
+	}
+}
+
+static void chunk(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add)
+{
+	if (n == LANES)
+		chunk_by_rows(m, 1, k, a, b, c, ldc, add);
+	else
+		chunk_by_rows(m, 2, k, a, b, c, ldc, add);
+}
+
 void ls_kernel__tile_avx2(ls_kernel_table *t)
 {
 	t->mr = TILE_ROWS;
 	t->nr = 2 * LANES;
 	t->lanes = LANES;
 	t->tile = tile;
+	t->chunk = chunk;
 }

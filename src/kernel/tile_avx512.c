@@ -64,10 +64,70 @@ static void tile(int m, int n, int64_t k, const double *a, const double *b, doub
 		by_rows(m, 2, k, a, b, c, ldc, add);
 }
 
+// FP32 in registers of eight, which become one FP64 register each.
+static inline __attribute__((always_inline)) void chunk_rows(const int m, const int v, int k, const float *a,
+                                                             const float *b, double *c, int64_t ldc, bool add)
+{
+	__m256 acc[TILE_ROWS][2], bv[2];
+#pragma GCC unroll 14
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			acc[i][j] = _mm256_setzero_ps();
+	for (; k > 0; k--, a += m, b += v * LANES) {
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			bv[j] = _mm256_loadu_ps(b + j * LANES);
+#pragma GCC unroll 14
+		for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+			for (int j = 0; j < v; j++)
+				acc[i][j] = _mm256_add_ps(acc[i][j], _mm256_mul_ps(_mm256_set1_ps(a[i]), bv[j]));
+	}
+#pragma GCC unroll 14
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++) {
+			double *to = c + i * ldc + j * LANES;
+			__m512d sum = _mm512_cvtps_pd(acc[i][j]);
+			_mm512_storeu_pd(to, add ? _mm512_add_pd(_mm512_loadu_pd(to), sum) : sum);
+		}
+}
+
+static inline __attribute__((always_inline)) void chunk_by_rows(int m, const int v, int k, const float *a,
+                                                                const float *b, double *c, int64_t ldc, bool add)
+{
+	switch (m) {
+	case 1: chunk_rows(1, v, k, a, b, c, ldc, add); break;
+	case 2: chunk_rows(2, v, k, a, b, c, ldc, add); break;
+	case 3: chunk_rows(3, v, k, a, b, c, ldc, add); break;
+	case 4: chunk_rows(4, v, k, a, b, c, ldc, add); break;
+	case 5: chunk_rows(5, v, k, a, b, c, ldc, add); break;
+	case 6: chunk_rows(6, v, k, a, b, c, ldc, add); break;
+	case 7: chunk_rows(7, v, k, a, b, c, ldc, add); break;
+	case 8: chunk_rows(8, v, k, a, b, c, ldc, add); break;
+	case 9: chunk_rows(9, v, k, a, b, c, ldc, add); break;
+	case 10: chunk_rows(10, v, k, a, b, c, ldc, add); break;
+	case 11: chunk_rows(11, v, k, a, b, c, ldc, add); break;
+	case 12: chunk_rows(12, v, k, a, b, c, ldc, add); break;
+	case 13: chunk_rows(13, v, k, a, b, c, ldc, add); break;
+	default: chunk_rows(14, v, k, a, b, c, ldc, add); break;
+	}
+}
+
+static void chunk(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add)
+{
+	if (n == LANES)
+		chunk_by_rows(m, 1, k, a, b, c, ldc, add);
+	else
+		chunk_by_rows(m, 2, k, a, b, c, ldc, add);
+}
+
 void ls_kernel__tile_avx512(ls_kernel_table *t)
 {
 	t->mr = TILE_ROWS;
 	t->nr = 2 * LANES;
 	t->lanes = LANES;
 	t->tile = tile;
+	t->chunk = chunk;
 }

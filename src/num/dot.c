@@ -205,7 +205,7 @@ float ls_num__dot(const float *a, const float *b, int64_t n, int bits, ls_num__d
 	if (s == 0)
 		return 0.0f;
 	/* Lanes of at most ⌈n/8⌉ additions and 7 to join them: a tree of depth ≤ n/8 + 8. */
-	if (from <= LS_NUM__DOT_PLAIN && !ls_ambiguous(c, ls_bound_t(n / LANES + 10, s), bits))
+	if (from <= LS_NUM__DOT_PLAIN && !ls_ambiguous(c, ls_bound_t(ls_bound_fp64(n / LANES + 10), s), bits))
 		return ls_round_f64(c, bits);
 	s *= 1.0 + 0x1p-20; /* S ≥ Σ|p|·(1+2^-21), though summed in FP64 */
 	*settled = LS_NUM__DOT_BIN;

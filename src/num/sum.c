@@ -102,11 +102,41 @@ float ls_sum_round(const ls_sum *sum, int bits)
 	return grid_value(&v, nearest_steps(&v));
 }
 
-/* B·2^53 = d·S */
-static ls_wide scaled_bound(const ls_sum *sum, int64_t depth)
+/* Comparisons with B are made after multiplying both sides by 2^SCALE, which makes B a whole number of units. */
+#define SCALE 63
+
+/* (32·2^-24 + n·2^-53)·(1+2^-10)·2^63 = (2^34 + n)·1025, and 2^-149·2^63 is bit LS_WIDE_ONE − 149 + 63. */
+static ls_wide fp32_bound(const ls_sum *sum, int64_t terms)
+{
+	uint64_t k = terms > 0 ? (uint64_t)terms : 0;
+	ls_wide b = sum->s, floor = ls_num__wide_from(k, LS_WIDE_ONE - 149 + SCALE);
+	ls_num__wide_multiply(&b, ((UINT64_C(1) << 34) + (uint64_t)ls_num__chunks((int64_t)k)) * 1025);
+	ls_num__wide_add(&b, &floor);
+	return b;
+}
+
+/* (½−τ)·2^step. ½−τ, rounded to FP64, is at least 2^-54, so its lowest bit weighs at least 2^-106; a step is at least
+ * 2^-149, so nothing falls below the units. τ outside (0, ½) leaves no window. */
+static ls_wide window_bound(double tau, int step)
+{
+	uint64_t u = ls_bits_f64(0.5 - tau), fraction = (u & UINT64_C(0xfffffffffffff)) | UINT64_C(1) << 52;
+	int exponent = (int)(u >> 52 & 0x7ff) - 1075;
+	if (!(tau > 0 && tau < 0.5))
+		return ls_num__wide_from(0, 0);
+	return ls_num__wide_from(fraction, step + exponent + SCALE);
+}
+
+/* B·2^SCALE. */
+static ls_wide scaled_bound(const ls_sum *sum, const ls_bound *bound, int step)
 {
 	ls_wide b = sum->s;
-	ls_num__wide_multiply(&b, depth > 0 ? (uint64_t)depth : 0);
+	switch (bound->kind) {
+	case LS_BOUND_FP32: return fp32_bound(sum, bound->terms);
+	case LS_BOUND_WINDOW: return window_bound(bound->tau, step);
+	case LS_BOUND_FP64: break;
+	}
+	ls_num__wide_multiply(&b, bound->depth > 0 ? (uint64_t)bound->depth : 0);
+	ls_num__wide_shift_left(&b, SCALE - 53);
 	return b;
 }
 
@@ -119,7 +149,7 @@ static bool apart_at_most(const ls_wide *x, const ls_wide *y, const ls_wide *bou
 	return ls_num__wide_compare(&difference, bound) <= 0;
 }
 
-/* Floor and ceiling of c·2^53 in units of 2^-298, for |c| < 2^330. */
+/* Floor and ceiling of c·2^SCALE in units of 2^-298, for |c| < 2^330. */
 static void scaled_neighbours(double c, ls_wide *low, ls_wide *high)
 {
 	uint64_t u = ls_bits_f64(c);
@@ -129,7 +159,7 @@ static void scaled_neighbours(double c, ls_wide *low, ls_wide *high)
 		m |= UINT64_C(1) << 52;
 	else
 		exponent = 1;
-	int shift = exponent - 1075 + LS_WIDE_ONE + 53;
+	int shift = exponent - 1075 + LS_WIDE_ONE + SCALE;
 	uint64_t lost = 0;
 	if (shift <= -64) {
 		lost = m;
@@ -151,7 +181,7 @@ static void scaled_neighbours(double c, ls_wide *low, ls_wide *high)
 	}
 }
 
-bool ls_sum_within(const ls_sum *sum, double c, int64_t depth)
+bool ls_sum_within(const ls_sum *sum, double c, ls_bound bound, int bits)
 {
 	bool finite = (ls_bits_f64(c) >> 52 & 0x7ff) != 0x7ff;
 	if (sum->non_finite || !finite)
@@ -159,37 +189,37 @@ bool ls_sum_within(const ls_sum *sum, double c, int64_t depth)
 	/* E and B of 2^21 terms stay below 2^290 whatever the depth, so a larger C is out, and what remains fits. */
 	if (!(c > -0x1p330 && c < 0x1p330))
 		return false;
-	ls_wide bound = scaled_bound(sum, depth), e = sum->e, low, high;
-	ls_num__wide_shift_left(&e, 53);
+	ls_wide b = scaled_bound(sum, &bound, interval_of(&sum->e, bits).step), e = sum->e, low, high;
+	ls_num__wide_shift_left(&e, SCALE);
 	/* E and B are whole units here. Where C is not, the neighbour farther from E decides. */
 	scaled_neighbours(c, &low, &high);
-	return apart_at_most(&low, &e, &bound) && apart_at_most(&high, &e, &bound);
+	return apart_at_most(&low, &e, &b) && apart_at_most(&high, &e, &b);
 }
 
-/* 4B < s and |E − middle of its interval| ≤ B, both multiplied by 2^53. An E at 2^128 or beyond has one value. */
-static bool two_valued(const ls_sum *sum, const interval *v, int64_t depth)
+/* 4B < s and |E − middle of its interval| ≤ B, both multiplied by 2^SCALE. An E at 2^128 or beyond has one value. */
+static bool two_valued(const ls_sum *sum, const interval *v, const ls_bound *bound)
 {
 	if (ls_num__wide_top(&v->magnitude) >= LS_WIDE_ONE + 128)
 		return false;
-	ls_wide bound = scaled_bound(sum, depth);
-	ls_wide quarter = ls_num__wide_from(1, v->step - 2 + 53);
-	if (ls_num__wide_compare(&bound, &quarter) >= 0)
+	ls_wide b = scaled_bound(sum, bound, v->step);
+	ls_wide quarter = ls_num__wide_from(1, v->step - 2 + SCALE);
+	if (ls_num__wide_compare(&b, &quarter) >= 0)
 		return false;
-	ls_wide middle = ls_num__wide_from(2 * (uint64_t)v->steps + 1, v->step - 1 + 53);
+	ls_wide middle = ls_num__wide_from(2 * (uint64_t)v->steps + 1, v->step - 1 + SCALE);
 	ls_wide e = v->magnitude;
-	ls_num__wide_shift_left(&e, 53);
-	return apart_at_most(&e, &middle, &bound);
+	ls_num__wide_shift_left(&e, SCALE);
+	return apart_at_most(&e, &middle, &b);
 }
 
-bool ls_sum_two_valued(const ls_sum *sum, int64_t depth, int bits)
+bool ls_sum_two_valued(const ls_sum *sum, ls_bound bound, int bits)
 {
 	if (sum->non_finite)
 		return false;
 	interval v = interval_of(&sum->e, bits);
-	return two_valued(sum, &v, depth);
+	return two_valued(sum, &v, &bound);
 }
 
-ls_entry_kind ls_sum_judge(const ls_sum *sum, int64_t depth, int bits, int entry_bit, float *value)
+ls_entry_kind ls_sum_judge(const ls_sum *sum, ls_bound bound, int bits, int entry_bit, float *value)
 {
 	*value = ls_sum_round(sum, bits);
 	if (entry_bit == ls_grid_last_bit(*value, bits))
@@ -197,7 +227,7 @@ ls_entry_kind ls_sum_judge(const ls_sum *sum, int64_t depth, int bits, int entry
 	if (sum->non_finite || (entry_bit != 0 && entry_bit != 1))
 		return LS_ENTRY_FORGED;
 	interval v = interval_of(&sum->e, bits);
-	if (!two_valued(sum, &v, depth))
+	if (!two_valued(sum, &v, &bound))
 		return LS_ENTRY_FORGED;
 	/* The ends are neighbours on the grid, so their last bits differ and the entry names the one that R(E) is not. */
 	uint32_t other = 2 * v.steps + 1 - nearest_steps(&v);

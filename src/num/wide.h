@@ -1,5 +1,5 @@
 /* Arithmetic on ls_wide, the 704-bit fixed point that holds E and S. Callers keep values below 2^703; 2^21 terms with a
- * 63-bit depth stay below 2^640 units. */
+ * 63-bit depth, scaled by 2^10, stay below 2^650 units. */
 #ifndef LOCKSTEP_NUM_WIDE_H
 #define LOCKSTEP_NUM_WIDE_H
 
@@ -9,6 +9,12 @@
 
 /* The bit that weighs 2^0. */
 #define LS_WIDE_ONE 298
+
+/* ⌈terms/32⌉; terms ≥ 0. */
+static inline int64_t ls_num__chunks(int64_t terms)
+{
+	return (terms + LS_CHUNK_TERMS - 1) / LS_CHUNK_TERMS;
+}
 
 /* low + 2^64·high = a·b */
 static inline uint64_t ls_num__mul_u64(uint64_t a, uint64_t b, uint64_t *high)

@@ -53,6 +53,22 @@ int64_t ls_product_all_terms(const ls_product *p)
 	return p->terms + (p->bias != LS_BIAS_NONE);
 }
 
+ls_bound ls_product_promise(const ls_arithmetic *a, const ls_product *p)
+{
+	int64_t terms = ls_product_all_terms(p);
+	if (a->fp32)
+		return ls_bound_fp32(terms);
+	return ls_bound_fp64(a->depth ? a->depth : ls_depth_default(terms));
+}
+
+ls_bound ls_product_bound(const ls_arithmetic *a, const char *kind, const ls_product *p)
+{
+	for (int i = 0; i < a->threshold_count; i++)
+		if (!a->thresholds[i].kind[0] || !strcmp(a->thresholds[i].kind, kind))
+			return ls_bound_window(a->thresholds[i].tau);
+	return ls_product_promise(a, p);
+}
+
 void ls_product_sum(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, ls_sum *out)
 {
 	ls_sum_init(out);

@@ -42,6 +42,22 @@ static double sum_halves(const float *a, const float *b, int64_t n)
 	return sum_halves(a, b, n / 2) + sum_halves(a + n / 2, b + n / 2, n - n / 2);
 }
 
+static float sum_halves32(const float *a, const float *b, int64_t n)
+{
+	if (n == 1)
+		return a[0] * b[0];
+	return sum_halves32(a, b, n / 2) + sum_halves32(a + n / 2, b + n / 2, n - n / 2);
+}
+
+// Chunks in FP32, their sums in halves, too, but in FP64.
+static double sum_chunks(const float *a, const float *b, int64_t n)
+{
+	int64_t chunks = (n + LS_CHUNK_TERMS - 1) / LS_CHUNK_TERMS, half = chunks / 2 * LS_CHUNK_TERMS;
+	if (chunks == 1)
+		return (double)sum_halves32(a, b, n);
+	return sum_chunks(a, b, half) + sum_chunks(a + half, b + half, n - half);
+}
+
 static double norm(const float *a, int64_t n)
 {
 	double sum = 0;
@@ -54,7 +70,7 @@ static void one_element(const ls_product_call *call, struct worker *w, int64_t i
                         double norm_a, double norm_b)
 {
 	const ls_product *p = call->product;
-	double c = sum_halves(a, w->b, p->terms), t;
+	double c = call->fp32 ? sum_chunks(a, w->b, p->terms) : sum_halves(a, w->b, p->terms), t;
 	ls_flag flag = {.index = ls_product_out_index(p, i, j)};
 	float bias = p->bias == LS_BIAS_NONE ? 0 : call->bias[p->bias == LS_BIAS_ROW ? i : j];
 	if (p->bias != LS_BIAS_NONE)
@@ -62,7 +78,10 @@ static void one_element(const ls_product_call *call, struct worker *w, int64_t i
 	call->out[flag.index] = ls_round_f64(c, call->bits);
 	if (!call->test)
 		return;
-	t = ls_bound_t(call->depth, norm_a * norm_b + __builtin_fabs((double)bias));
+	if (call->bound.kind == LS_BOUND_WINDOW)
+		t = ls_bound_window_t(call->bound, c, call->bits);
+	else
+		t = ls_bound_t(call->bound, norm_a * norm_b + __builtin_fabs((double)bias)) + ls_bound_floor(call->bound);
 	if (flag.index != call->sample && !ls_ambiguous(c, t, call->bits))
 		return;
 	flag.c = c;

@@ -2,7 +2,8 @@
 
 #include "kernel/rows.h"
 
-static const ls_platform_def *const platforms[] = {&ls_platform__native, &ls_platform__openblas, &ls_platform__naive};
+static const ls_platform_def *const platforms[] = {&ls_platform__native, &ls_platform__openblas, &ls_platform__blis,
+                                                   &ls_platform__naive};
 #define PLATFORM_COUNT ((int)(sizeof platforms / sizeof *platforms))
 
 const char *ls_platform_at(int index)

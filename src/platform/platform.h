@@ -23,6 +23,6 @@ struct ls_platform {
 	char description[96];
 };
 
-extern const ls_platform_def ls_platform__native, ls_platform__openblas, ls_platform__naive;
+extern const ls_platform_def ls_platform__native, ls_platform__openblas, ls_platform__blis, ls_platform__naive;
 
 #endif

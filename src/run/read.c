@@ -23,6 +23,27 @@ static ls_status read_file(const ls_run *run, const char *name, size_t max, uint
 	return status;
 }
 
+/* The threshold file, where the signed job names one: it must have the digest that was signed. */
+static ls_status read_thresholds(ls_run *run, const ls_job *signed_job, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_error why = LS_ERROR_INIT;
+	uint8_t *text = NULL;
+	size_t len = 0;
+	if (ls_job_spec_of(run->job)->arithmetic.threshold != LS_JOB_ADAPTIVE)
+		return LS_OK;
+	LS_TRY(read_file(run, LS_JOB_THRESHOLDS_FILE, JOB_MAX, &text, &len, damage, err));
+	if (damage->found)
+		goto done;
+	if (ls_job_set_thresholds(run->job, LS_JOB_THRESHOLDS_FILE, text, len, &why) != LS_OK)
+		ls_run__damage(damage, LS_JOB_THRESHOLDS_FILE, 0, "%s", why.text);
+	else if (strcmp(ls_job_spec_of(run->job)->arithmetic.threshold_digest, ls_job_spec_of(signed_job)->arithmetic.threshold_digest))
+		ls_run__damage(damage, LS_JOB_THRESHOLDS_FILE, 0, "found other thresholds than those that job.bin has the digest of");
+done:
+	ls_free(text);
+	return status;
+}
+
 static bool is_canonical_yaml(const ls_job *job, const uint8_t *text, size_t len)
 {
 	bool same;
@@ -65,7 +86,12 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 		ls_run__damage(damage, "job.bin", 0, "%s", why.text);
 	} else if (ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why) != LS_OK) {
 		ls_run__damage(damage, "job.yaml", 0, "%s", why.text);
-	} else if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
+	}
+	if (!damage->found)
+		LS_TRY(read_thresholds(run, signed_job, damage, err));
+	if (damage->found)
+		goto done;
+	if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
 	           memcmp(again.data, bin, bin_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found fields that differ from job.bin, expected the same job");
 	} else if (!is_canonical_yaml(run->job, yaml, yaml_len)) {

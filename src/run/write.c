@@ -61,12 +61,16 @@ static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_e
 	ls_status status;
 	size_t len;
 	const uint8_t *bytes = ls_plan_bytes(plan, &len);
+	size_t thresholds_len;
+	const uint8_t *thresholds = ls_job_thresholds_bytes(ls_plan_job(plan), &thresholds_len);
 	char nonce[65 + 1];
 	ls_buf yaml;
 	ls_buf_init(&yaml, LS_JOB_BYTES_MAX);
 	LS_TRY(ls_job_emit_yaml(ls_plan_job(plan), &yaml));
 	LS_TRY(write_file(run, "job.yaml", yaml.data, yaml.len, err));
 	LS_TRY(write_file(run, "job.bin", bytes, len, err));
+	if (thresholds)
+		LS_TRY(write_file(run, LS_JOB_THRESHOLDS_FILE, thresholds, thresholds_len, err));
 	ls_hex(nonce, run->nonce, 32);
 	nonce[64] = '\n';
 	LS_TRY(write_file(run, "nonce", nonce, 65, err));

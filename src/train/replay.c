@@ -23,12 +23,14 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
                            ls_exec **out, ls_error *err)
 {
 	ls_exec_options o = LS_EXEC_OPTIONS_INIT;
+	ls_status status = ls_job_arithmetic(ls_plan_job(r->options.plan), &o.arithmetic, err);
+	if (status != LS_OK)
+		return status;
 	o.program = program;
 	o.platform = r->options.platform;
 	o.hasher = r->hasher;
 	o.samples = ls_plan_samples(r->options.plan);
 	o.rounding = rounding;
-	o.depth = (int64_t)ls_plan_spec(r->options.plan)->arithmetic.depth;
 	o.self_check = r->options.self_check;
 	o.keep = keep;
 	o.keep_count = keep_count;

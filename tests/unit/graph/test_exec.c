@@ -108,7 +108,7 @@ static bool pair_open(pair *p, const char *trainer, const char *auditor, int bit
 	}
 	fixture_open(&p->f, bits);
 	o = options_of(&p->f, LS_ROUNDING_RECORD);
-	o.depth = depth;
+	o.arithmetic.depth = depth;
 	bench_open(&p->trainer, p->platform[0], o);
 	o.rounding = LS_ROUNDING_FOLLOW;
 	bench_open(&p->auditor, p->platform[1], o);
@@ -177,7 +177,7 @@ static void test_exact_is_following_an_empty_log(void **state)
 		if (!pair_open(&p, "naive", platform_names[i], 32, WIDE_DEPTH))
 			continue;
 		o = options_of(&p.f, LS_ROUNDING_EXACT);
-		o.depth = WIDE_DEPTH;
+		o.arithmetic.depth = WIDE_DEPTH;
 		bench_open(&exact, p.platform[0], o);
 		net_start(exact.exec, 1);
 		for (uint64_t step = 1; step <= STEPS; step++) {
@@ -399,7 +399,7 @@ static void test_the_trainer_checks_its_platform(void **state)
 {
 	char text[LS_ERROR_TEXT_MAX];
 	assert_int_equal(run_liar(true, false, text), LS_ERR_NONCONFORMING);
-	assert_non_null(strstr(text, "expected it within the depth bound"));
+	assert_non_null(strstr(text, "expected it within the bound"));
 	assert_int_equal(run_liar(true, true, text), LS_OK);
 	assert_int_equal(run_liar(false, false, text), LS_OK); // unchecked, nobody notices here
 }

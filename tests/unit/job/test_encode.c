@@ -93,7 +93,7 @@ static void each_field_that_is_read_changes_the_bytes(void **state)
 		"optimizer.lr=0.05000000000000001", "optimizer.momentum=0.9", "optimizer.weight_decay=1e-4",
 		"optimizer.nesterov=false", "schedule.name=cosine", "schedule.warmup=1", "schedule={name: step, every: 1}",
 		"arithmetic.mode=plain", "arithmetic.grid=16", "arithmetic.state_grid=19", "arithmetic.encoding=dense",
-		"arithmetic.depth=600"};
+		"arithmetic.depth=600", "arithmetic={grid: 19, compute: fp32}", "arithmetic.threshold={fixed: 0.4}"};
 	ls_buf base = encoded_with("name=good");
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
 		ls_buf out = encoded_with(sets[i]);

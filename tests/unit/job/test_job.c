@@ -143,19 +143,31 @@ static const struct bad bad_cases[] = {
 	 "j.yaml:3:20: arithmetic.mode: found pinned, which version 0.1 does not have yet, expected logged\n"
 	 "  hint: logged can be audited; plain cannot"},
 	{"name: good", "name: good\narithmetic: {compute: fp32}",
-	 "j.yaml:3:23: arithmetic.compute: found fp32, which version 0.1 does not have yet, expected fp64\n"
-	 "  hint: precision in which platforms sum products"},
-	{"name: good", "name: good\narithmetic: {threshold: {fixed: 0.4}}",
-	 "j.yaml:3:25: arithmetic.threshold: found fixed, which version 0.1 does not have yet, expected certified\n"
+	 "j.yaml:3:23: arithmetic.compute: found fp32 with grid 32, expected fp64, or a grid of at most 19\n"
+	 "  hint: sums in FP32 leave most roundings to a finer grid open; 19 is TF32, 16 is bfloat16"},
+	{"name: good", "name: good\narithmetic: {compute: fp32, mode: plain, grid: 20}",
+	 "j.yaml:3:23: arithmetic.compute: found fp32 with grid 20, expected fp64, or a grid of at most 19\n"
+	 "  hint: sums in FP32 leave most roundings to a finer grid open; 19 is TF32, 16 is bfloat16"},
+	{"name: good", "name: good\narithmetic: {compute: fp32, grid: 19, depth: 600}",
+	 "j.yaml:3:46: arithmetic.depth: found a depth with compute fp32, expected 0\n"
+	 "  hint: the depth of FP32 sums is fixed: chunks of 32 terms"},
+	{"name: good", "name: good\narithmetic: {threshold: {fixed: 0.5}}",
+	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
 	 "  hint: how close to a rounding boundary is logged"},
-	{"name: good", "name: good\narithmetic: {threshold: {adaptive: t.json}}",
-	 "j.yaml:3:25: arithmetic.threshold: found adaptive, which version 0.1 does not have yet, expected certified\n"
+	{"name: good", "name: good\narithmetic: {threshold: {fixed: 0}}",
+	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
+	 "  hint: how close to a rounding boundary is logged"},
+	{"name: good", "name: good\narithmetic: {threshold: {fixed: -0.4}}",
+	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
+	 "  hint: how close to a rounding boundary is logged"},
+	{"name: good", "name: good\narithmetic: {threshold: {adaptive: [a]}}",
+	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
 	 "  hint: how close to a rounding boundary is logged"},
 	{"name: good", "name: good\narithmetic: {threshold: fixed}",
-	 "j.yaml:3:25: arithmetic.threshold: found fixed, expected certified, {fixed: ...} or {adaptive: ...}\n"
+	 "j.yaml:3:25: arithmetic.threshold: found fixed, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
 	 "  hint: how close to a rounding boundary is logged"},
 	{"name: good", "name: good\narithmetic: {threshold: {certified: 1}}",
-	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: ...} or {adaptive: ...}\n"
+	 "j.yaml:3:25: arithmetic.threshold: found a mapping, expected certified, {fixed: 0 < T < 0.5} or {adaptive: FILE}\n"
 	 "  hint: how close to a rounding boundary is logged"},
 	{"name: good", "name: good\narithmetic: {grid: 15}",
 	 "j.yaml:3:20: arithmetic.grid: found 15, expected an integer from 16 to 32\n"

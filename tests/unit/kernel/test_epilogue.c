@@ -144,8 +144,8 @@ static void test_tiles_equal_the_definition(void **state)
 		if (seed % 2) // turned: column by column
 			p.row_stride = 1, p.inner = N, p.inner_stride = M;
 		ls_flag_list flags = {0};
-		ls_product_call call = {.product = &p, .bias = bias, .out = out, .bits = seed % 5 ? 32 : 16, .depth = 514,
-		                        .test = true, .sample = -1, .flags = &flags};
+		ls_product_call call = {.product = &p, .bias = bias, .out = out, .bits = seed % 5 ? 32 : 16,
+		                        .bound = ls_bound_fp64(514), .test = true, .sample = -1, .flags = &flags};
 		ls_sums sums = {.m = M, .n = N, .c = c, .ldc = N, .row_squares = rows, .column_squares = columns};
 		size_t at = 0;
 		assert_int_equal(ls_kernel__table_init(&table, NULL, NULL), LS_OK);
@@ -163,7 +163,7 @@ static void test_tiles_equal_the_definition(void **state)
 			int64_t i = seed % 2 ? index % M : index % (15 * M) / 15;
 			int64_t j = seed % 2 ? index / M : index / (15 * M) * 15 + index % 15;
 			double v = c[i * N + j], b = p.bias == LS_BIAS_ROW ? bias[i] : p.bias == LS_BIAS_COLUMN ? bias[j] : 0;
-			double t = ls_bound_t(514, ls_sqrt(rows[i])) * ls_sqrt(columns[j]) + ls_bound_t(514, __builtin_fabs(b));
+			double t = ls_bound_t(ls_bound_fp64(514), ls_sqrt(rows[i])) * ls_sqrt(columns[j]) + ls_bound_t(ls_bound_fp64(514), __builtin_fabs(b));
 			bool flagged = at < flags.count && flags.flag[at].index == index;
 			assert_int_equal(ls_bits_f32(out[index]), ls_bits_f32(ls_round_f64(v, call.bits)));
 			assert_int_equal(flagged, ls_ambiguous(v, t, call.bits));

@@ -52,15 +52,17 @@ struct answer {
 	ls_flag_list flags;
 };
 
+#define FP32 (-1) // in place of a depth
+
 static struct answer answer_of(struct engine *e, const product_case *c, int64_t depth, int bits)
 {
 	struct answer a = {.out = ls_alloc((size_t)c->out_count, sizeof(float))};
-	ls_product_call call = case_call(c, &a.flags);
+	ls_product_call call = depth == FP32 ? case_call_fp32(c, &a.flags, bits) : case_call(c, &a.flags);
 	ls_error err = LS_ERROR_INIT;
 	call.out = a.out;
 	call.bits = bits;
-	if (depth)
-		call.depth = depth;
+	if (depth > 0)
+		call.bound = ls_bound_fp64(depth);
 	assert_int_equal(ls_kernel__gemm_run(e->gemm, &call, &err), LS_OK);
 	return a;
 }
@@ -85,9 +87,9 @@ static void test_every_isa_and_thread_count_gives_the_same_bits(void **state)
 	assert_true(engine_open(&reference, "portable", 1));
 	for (int i = 0; i < 4; i++)
 		have[i] = engine_open(&other[i], name[i], threads[i]);
-	for (uint32_t seed = 0; seed < 400; seed++) {
+	for (uint32_t seed = 0; seed < 600; seed++) {
 		product_case c = case_random(seed);
-		int64_t depth = seed % 2 ? DEPTH_FLAGS_ALL : 0;
+		int64_t depth = seed % 3 == 2 ? FP32 : seed % 3 ? DEPTH_FLAGS_ALL : 0;
 		struct answer expected = answer_of(&reference, &c, depth, bits[seed % 5]);
 		for (int i = 0; i < 4; i++) {
 			if (!have[i])
@@ -140,13 +142,67 @@ static void test_unflagged_elements_are_exact_and_all_sums_within_the_bound(void
 		case_check_exact(&c, &call);
 		flagged += flags.count;
 		elements += (size_t)c.out_count;
-		call.depth = DEPTH_FLAGS_ALL;
+		call.bound = ls_bound_fp64(DEPTH_FLAGS_ALL);
 		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
 		case_check_exact(&c, &call);
 		ls_flag_list_free(&flags);
 		case_free(&c);
 	}
 	assert_true(flagged > 0 && flagged < elements / 2);
+	engine_close(&e);
+}
+
+static void test_fp32_sums_are_within_their_bound(void **state)
+{
+	struct engine e;
+	size_t flagged = 0, elements = 0;
+	int64_t apart = 0;
+	assert_true(engine_open(&e, NULL, 2));
+	for (uint32_t seed = 7000; seed < 7150; seed++) {
+		product_case c = case_random(seed);
+		ls_flag_list flags = {0};
+		ls_product_call call = case_call_fp32(&c, &flags, 16 + (int)(seed % 4));
+		struct answer other = answer_of(&e, &c, 0, call.bits); // the twin: FP64 sums are others
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
+		flagged += flags.count;
+		elements += (size_t)c.out_count;
+		for (int64_t i = 0; i < c.out_count; i++)
+			apart += ls_bits_f32(other.out[i]) != ls_bits_f32(call.out[i]);
+		call.bits = 32;
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
+		answer_free(&other);
+		ls_flag_list_free(&flags);
+		case_free(&c);
+	}
+	assert_true(flagged > 0 && flagged < elements / 2 && apart > 0);
+	engine_close(&e);
+}
+
+// A window flags the share of elements that it covers, on any scale.
+static void test_a_window_flags_its_share(void **state)
+{
+	struct engine e;
+	assert_true(engine_open(&e, NULL, 1));
+	for (uint32_t i = 0; i < 4; i++) {
+		random_source r = random_from(8000 + i);
+		product_case c = {.kind = NORMAL};
+		ls_flag_list flags = {0};
+		case_matmul(&c, &r, 100, 100, 64);
+		case_fill(&c, &r);
+		ls_product_call call = case_call(&c, &flags);
+		call.bits = i % 2 ? 32 : 19;
+		call.bound = ls_bound_window(i < 2 ? 0.4 : 0.4999);
+		assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, NULL), LS_OK);
+		size_t expected = i < 2 ? 2000 : 2; // of 10,000
+		assert_in_range(flags.count, expected / 2, 2 * expected + 10);
+		for (size_t k = 0; k < flags.count; k++)
+			assert_int_equal(ls_bits_f64(flags.flag[k].t),
+			                 ls_bits_f64(ls_bound_window_t(call.bound, flags.flag[k].c, call.bits)));
+		ls_flag_list_free(&flags);
+		case_free(&c);
+	}
 	engine_close(&e);
 }
 
@@ -168,10 +224,16 @@ static void test_large_sizes(void **state)
 		call = case_call(&c, &flags);
 		assert_int_equal(ls_kernel__gemm_run(best.gemm, &call, NULL), LS_OK);
 		case_check_exact(&c, &call);
-		struct answer a = answer_of(&portable, &c, DEPTH_FLAGS_ALL, 32), b = answer_of(&best, &c, DEPTH_FLAGS_ALL, 32);
-		assert_true(same_answer(&a, &b, c.out_count));
-		answer_free(&a);
-		answer_free(&b);
+		for (int fp32 = 0; fp32 < 2; fp32++) {
+			int64_t depth = fp32 ? FP32 : DEPTH_FLAGS_ALL;
+			struct answer a = answer_of(&portable, &c, depth, 32), b = answer_of(&best, &c, depth, 32);
+			assert_true(same_answer(&a, &b, c.out_count));
+			answer_free(&a);
+			answer_free(&b);
+		}
+		call = case_call_fp32(&c, &flags, 32);
+		assert_int_equal(ls_kernel__gemm_run(best.gemm, &call, NULL), LS_OK);
+		case_check_exact(&c, &call);
 		ls_flag_list_free(&flags);
 		case_free(&c);
 	}
@@ -240,11 +302,20 @@ static void test_calls_that_are_refused(void **state)
 	case_matmul(&c, &r, 2, 2, 300);
 	case_fill(&c, &r);
 	call = case_call(&c, &flags);
-	call.depth = 256;
+	call.bound = ls_bound_fp64(256);
 	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
 	assert_non_null(strstr(err.text, "depth"));
-	call.depth = 259;
+	call.bound = ls_bound_fp64(259);
 	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_OK);
+	call.fp32 = true;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
+	call.bound = ls_bound_fp32(ls_product_all_terms(call.product) - 1);
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
+	call.bound = ls_bound_fp32(ls_product_all_terms(call.product));
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_OK);
+	call.fp32 = false;
+	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
+	call.bound = ls_bound_fp64(259);
 	call.bits = 33;
 	assert_int_equal(ls_kernel__gemm_run(e.gemm, &call, &err), LS_ERR_USAGE);
 	call.bits = 32;
@@ -276,6 +347,8 @@ int main(void)
 		cmocka_unit_test(test_every_isa_and_thread_count_gives_the_same_bits),
 		cmocka_unit_test(test_a_changed_input_changes_the_answer),
 		cmocka_unit_test(test_unflagged_elements_are_exact_and_all_sums_within_the_bound),
+		cmocka_unit_test(test_fp32_sums_are_within_their_bound),
+		cmocka_unit_test(test_a_window_flags_its_share),
 		cmocka_unit_test(test_large_sizes),
 		cmocka_unit_test(test_the_sample_is_flagged_once),
 		cmocka_unit_test(test_plain_rounds_and_does_not_flag),

@@ -1,23 +1,23 @@
 // ctest: libs=mpfr
 /* The rule of mode logged: a small trainer and a small auditor, each with any C that its bound allows, against the
- * definition of admissible values in GMP integers. The elements are made so that hard places are common: middles, grid
- * points, powers of two, zero, the overflow boundary; d is chosen so that B is a sizeable part of a step.
+ * definition of admissible values in GMP's rational numbers, for each kind of bound. The elements are made so that hard
+ * places are common: middles, grid points, powers of two, zero, the overflow boundary; B is a sizeable part of a step.
  */
 #include "num/num_support.h"
 
 #include <gmp.h>
 
-#define ELEMENTS 260000
 #define PAIRS 4
 #define NONE (-1)
 #define UNIT 700 /* GMP integers count units of 2^-700 */
+#define FINE 200 /* the bound is kept in units of 2^-(UNIT+FINE), of which it is a whole number */
 
 /* ---- the definition, in integers ---- */
 
 typedef struct element {
 	ls_sum sum;
-	mpz_t e, s, bound; /* bound = d·S, that is B·2^53 */
-	int64_t depth;
+	mpz_t e, s, bound; /* bound = B·2^FINE */
+	ls_bound rule;
 	int bits;
 	float rounded, other; /* R(E) and, where there are two admissible values, the other */
 	bool two;
@@ -67,7 +67,42 @@ static float grid_number(uint64_t steps, int step, bool negative)
 	return negative ? ls_f32(-(double)v) : v;
 }
 
-/* Fills rounded, other, two from e, s, depth, bits. */
+/* B from its definition; `step` is the place of the grid's step, in units. */
+static void define_bound(element *x, int step)
+{
+	mpq_t b, s, part;
+	mpq_inits(b, s, part, NULL);
+	mpq_set_z(s, x->s);
+	switch (x->rule.kind) {
+	case LS_BOUND_FP64:
+		mpq_set_d(b, (double)x->rule.depth * 0x1p-53);
+		mpq_mul(b, b, s);
+		break;
+	case LS_BOUND_FP32:
+		mpq_set_d(b, 32 * 0x1p-24);
+		mpq_set_d(part, ((double)x->rule.terms + 31.0 - (double)((x->rule.terms + 31) % 32)) / 32.0 * 0x1p-53);
+		mpq_add(b, b, part);
+		mpq_set_d(part, 1.0 + 0x1p-10);
+		mpq_mul(b, b, part);
+		mpq_mul(b, b, s);
+		mpq_set_ui(part, (unsigned long)x->rule.terms, 1);
+		mpq_mul_2exp(part, part, UNIT - 149);
+		mpq_add(b, b, part);
+		break;
+	case LS_BOUND_WINDOW:
+		mpq_set_d(b, 0.5);
+		mpq_set_d(part, x->rule.tau);
+		mpq_sub(b, b, part);
+		mpq_mul_2exp(b, b, (mp_bitcnt_t)step);
+		break;
+	}
+	mpq_mul_2exp(b, b, FINE);
+	assert_int_equal(mpz_cmp_ui(mpq_denref(b), 1), 0);
+	mpz_set(x->bound, mpq_numref(b));
+	mpq_clears(b, s, part, NULL);
+}
+
+/* Fills rounded, other, bound, two from e, s, rule, bits. */
 static void define(element *x)
 {
 	mpz_ptr magnitude = scratch[0], rest = scratch[1], distance = scratch[2], step_size = scratch[3];
@@ -87,12 +122,12 @@ static void define(element *x)
 	x->rounded = grid_number(steps + up, step, negative);
 	x->other = grid_number(steps + !up, step, negative);
 	/* 4B < s */
-	mpz_mul_ui(x->bound, x->s, (unsigned long)x->depth);
-	mpz_mul_2exp(step_size, step_size, 53);
+	define_bound(x, step);
+	mpz_mul_2exp(step_size, step_size, FINE);
 	mpz_mul_2exp(scratch[0], x->bound, 2);
 	x->two = mpz_cmp(scratch[0], step_size) < 0;
 	/* |2·rest − s| ≤ 2B, and no interval above 2^128 */
-	mpz_mul_2exp(distance, distance, 53);
+	mpz_mul_2exp(distance, distance, FINE);
 	mpz_sub(distance, distance, step_size);
 	mpz_abs(distance, distance);
 	mpz_mul_2exp(scratch[0], x->bound, 1);
@@ -104,7 +139,7 @@ static bool within(const element *x, double c)
 	to_units(scratch[0], c);
 	mpz_sub(scratch[0], scratch[0], x->e);
 	mpz_abs(scratch[0], scratch[0]);
-	mpz_mul_2exp(scratch[0], scratch[0], 53);
+	mpz_mul_2exp(scratch[0], scratch[0], FINE);
 	return mpz_cmp(scratch[0], x->bound) <= 0;
 }
 
@@ -136,11 +171,25 @@ static float random_grid_number(rng *r, int bits)
 	return ls_f32_bits((u & ~(one - 1)) | (uint32_t)rng_below(r, 2) << 31);
 }
 
+/* A bound of the kind, near 2^-share steps where the kind allows to choose. */
+static ls_bound make_rule(ls_bound_kind kind, double s, double step, int share, rng *r)
+{
+	double part = two_to(-share) * (0.75 + 0.5 * rng_unit(r) * rng_unit(r));
+	double depth = s > 0 ? step * part * 0x1p53 / s : 2;
+	if (kind == LS_BOUND_FP32)
+		return ls_bound_fp32(1 + rng_below(r, rng_below(r, 2) ? 100 : (1 << 21) - 1));
+	if (kind == LS_BOUND_WINDOW && rng_below(r, 8) == 0)
+		return ls_bound_window((1 + rng_below(r, (1 << 20) - 1)) * 0x1p-21); /* any, also those that leave no two values */
+	if (kind == LS_BOUND_WINDOW)
+		return ls_bound_window(0.5 - (part < 1 ? part : 1) * 0.25);
+	return ls_bound_fp64(depth < 2 ? 2 : depth > 0x1p51 ? INT64_C(1) << 51 : (int64_t)depth);
+}
+
 /* An E near `place` quarters of a step beyond a grid number, with S inflated by pairs that cancel. */
-static void make_element(element *x, rng *r)
+static void make_element(element *x, ls_bound_kind kind, rng *r)
 {
 	static const int grids[] = {16, 17, 18, 19, 32, 32};
-	x->bits = grids[rng_below(r, 6)];
+	x->bits = grids[rng_below(r, kind == LS_BOUND_FP32 ? 4 : 6)];
 	element_open(x);
 	float g = random_grid_number(r, x->bits);
 	int negative = ls_bits_f32(g) >> 31 ? -1 : 1;
@@ -159,9 +208,7 @@ static void make_element(element *x, rng *r)
 		add_term(x, big, times);
 		add_term(x, -big, times);
 	}
-	double s = from_units(x->s), share_of_step = step * two_to(-share) * (0.75 + 0.5 * rng_unit(r) * rng_unit(r));
-	double depth = s > 0 ? share_of_step * 0x1p53 / s : 2;
-	x->depth = depth < 2 ? 2 : depth > 0x1p51 ? INT64_C(1) << 51 : (int64_t)depth;
+	x->rule = make_rule(kind, from_units(x->s), step, share, r);
 	define(x);
 }
 
@@ -175,7 +222,7 @@ typedef struct party {
 static double honest_sum(const element *x, rng *r)
 {
 	mpz_ptr want = scratch[1];
-	mpz_fdiv_q_2exp(want, x->bound, 53);
+	mpz_fdiv_q_2exp(want, x->bound, FINE);
 	switch (rng_below(r, 4)) {
 	case 0:
 		break;
@@ -204,8 +251,11 @@ static party make_party(const element *x, rng *r)
 {
 	party p;
 	p.c = honest_sum(x, r);
-	double norm = from_units(x->s) * (1.0 + 0x1p-52);
-	p.t = ls_bound_t(x->depth, norm * (rng_below(r, 2) ? 1.0 : 1.5 + 0.5 * rng_unit(r)));
+	double norm = from_units(x->s) * (1.0 + 0x1p-52) * (rng_below(r, 2) ? 1.0 : 1.5 + 0.5 * rng_unit(r));
+	if (x->rule.kind == LS_BOUND_WINDOW)
+		p.t = ls_bound_window_t(x->rule, p.c, x->bits);
+	else
+		p.t = ls_bound_t(x->rule, norm) + ls_bound_floor(x->rule);
 	return p;
 }
 
@@ -236,7 +286,7 @@ static outcome auditor(const element *x, party p, int entry)
 		if (!fine || ls_ambiguous(p.c, p.t, x->bits))
 			o.value = ls_sum_round(&x->sum, x->bits);
 	} else if (!fine || ls_grid_last_bit(o.value, x->bits) != entry) {
-		o.forged = ls_sum_judge(&x->sum, x->depth, x->bits, entry, &o.value) == LS_ENTRY_FORGED;
+		o.forged = ls_sum_judge(&x->sum, x->rule, x->bits, entry, &o.value) == LS_ENTRY_FORGED;
 	}
 	return o;
 }
@@ -257,10 +307,10 @@ static bool admissible(const element *x, float v)
 static void check_judge(const element *x)
 {
 	assert_int_equal(ls_bits_f32(ls_sum_round(&x->sum, x->bits)), ls_bits_f32(x->rounded));
-	assert_int_equal(ls_sum_two_valued(&x->sum, x->depth, x->bits), x->two);
+	assert_int_equal(ls_sum_two_valued(&x->sum, x->rule, x->bits), x->two);
 	for (int bit = -1; bit <= 2; bit++) {
 		float value, want = x->rounded;
-		ls_entry_kind kind = ls_sum_judge(&x->sum, x->depth, x->bits, bit, &value), expected = LS_ENTRY_FORGED;
+		ls_entry_kind kind = ls_sum_judge(&x->sum, x->rule, x->bits, bit, &value), expected = LS_ENTRY_FORGED;
 		if (bit == ls_grid_last_bit(x->rounded, x->bits)) {
 			expected = LS_ENTRY_REDUNDANT;
 		} else if ((bit == 0 || bit == 1) && x->two) {
@@ -280,7 +330,7 @@ static void check_within(const element *x, double c)
 		double near = ls_f64_bits(ls_bits_f64(c) + (uint64_t)(int64_t)i);
 		double size = near < 0 ? -near : near;
 		if (size >= 0x1p-600 && size < 0x1p140) /* what to_units holds exactly */
-			assert_int_equal(ls_sum_within(&x->sum, near, x->depth), within(x, near));
+			assert_int_equal(ls_sum_within(&x->sum, near, x->rule, x->bits), within(x, near));
 	}
 }
 
@@ -292,7 +342,7 @@ static void check_pair(const element *x, party t, party a, counts *n)
 {
 	outcome made = trainer(x, t), redone = auditor(x, a, made.entry);
 	if (!same(made.value, redone.value) || redone.forged)
-		fail_msg("grid %d, depth %lld: C %a, %a; trainer %a (entry %d), auditor %a%s", x->bits, (long long)x->depth,
+		fail_msg("grid %d, bound %d: C %a, %a; trainer %a (entry %d), auditor %a%s", x->bits, (int)x->rule.kind,
 		         t.c, a.c, (double)made.value, made.entry, (double)redone.value, redone.forged ? ", accused" : "");
 	assert_true(admissible(x, made.value));
 	n->pairs++;
@@ -324,14 +374,14 @@ static void elements_close(element *x)
 		mpz_clear(scratch[i]);
 }
 
-static void honest_parties_agree(void **state)
+static void honest_parties_agree(ls_bound_kind kind, int elements)
 {
 	element x;
 	rng r = {1};
 	counts n = {0};
 	elements_open(&x);
-	for (int i = 0; i < ELEMENTS; i++) {
-		make_element(&x, &r);
+	for (int i = 0; i < elements; i++) {
+		make_element(&x, kind, &r);
 		check_judge(&x);
 		n.two += x.two;
 		for (int k = 0; k < PAIRS; k++) {
@@ -346,9 +396,24 @@ static void honest_parties_agree(void **state)
 	              (long long)n.pairs, (long long)n.apart, (long long)n.entries, (long long)n.overrides,
 	              (long long)n.two, (long long)n.forged);
 	/* The cases that decide are common, or the test would show nothing. */
-	assert_true(n.pairs >= 1000000);
-	assert_true(n.apart > 50000 && n.entries > 100000 && n.overrides > 50000);
-	assert_true(n.two > 10000 && n.forged > 100000 && n.taken_unjudged > 10000);
+	assert_true(n.pairs >= 3 * elements);
+	assert_true(n.apart > elements / 6 && n.entries > elements / 3 && n.overrides > elements / 6);
+	assert_true(n.two > elements / 30 && n.forged > elements / 3 && n.taken_unjudged > elements / 30);
+}
+
+static void honest_parties_agree_in_fp64(void **state)
+{
+	honest_parties_agree(LS_BOUND_FP64, 260000);
+}
+
+static void honest_parties_agree_in_fp32(void **state)
+{
+	honest_parties_agree(LS_BOUND_FP32, 100000);
+}
+
+static void honest_parties_agree_within_a_window(void **state)
+{
+	honest_parties_agree(LS_BOUND_WINDOW, 100000);
 }
 
 /* ---- rules that look right and are not ---- */
@@ -384,7 +449,7 @@ static void simpler_rules_fail(void **state)
 	int64_t apart = 0, fooled = 0;
 	elements_open(&x);
 	for (int i = 0; i < 20000; i++) {
-		make_element(&x, &r);
+		make_element(&x, LS_BOUND_FP64, &r);
 		party t = make_party(&x, &r), a = make_party(&x, &r);
 		apart += !naive_pair_agrees(&x, t, a);
 		int lie = 1 - ls_grid_last_bit(x.rounded, x.bits);
@@ -402,7 +467,7 @@ static void simpler_rules_fail(void **state)
 static element *fixed(element *x, int bits, int64_t depth)
 {
 	x->bits = bits;
-	x->depth = depth;
+	x->rule = ls_bound_fp64(depth);
 	define(x);
 	return x;
 }
@@ -441,28 +506,28 @@ static void edges(void **state)
 	add_term(&x, 0x1p119f, 1.0f);
 	check_judge(fixed(&x, 16, 1000));
 	assert_true(x.two);
-	assert_int_equal(ls_sum_judge(&x.sum, 1000, 16, 1, &value), LS_ENTRY_OVERRIDE);
+	assert_int_equal(ls_sum_judge(&x.sum, ls_bound_fp64(1000), 16, 1, &value), LS_ENTRY_OVERRIDE);
 	assert_int_equal(ls_bits_f32(value), 0x7f7f0000);
-	assert_int_equal(ls_sum_judge(&x.sum, 1000, 16, 0, &value), LS_ENTRY_REDUNDANT);
+	assert_int_equal(ls_sum_judge(&x.sum, ls_bound_fp64(1000), 16, 0, &value), LS_ENTRY_REDUNDANT);
 	assert_int_equal(ls_bits_f32(value), 0x7f800000);
 	add_term(&x, -0x1p119f, 0x1p-20f); /* just below the middle */
 	check_judge(fixed(&x, 16, INT64_C(1) << 40));
-	assert_int_equal(ls_sum_judge(&x.sum, x.depth, 16, 0, &value), LS_ENTRY_OVERRIDE);
+	assert_int_equal(ls_sum_judge(&x.sum, x.rule, 16, 0, &value), LS_ENTRY_OVERRIDE);
 	assert_int_equal(ls_bits_f32(value), 0x7f800000);
 	add_term(&x, 0x1p119f, 1.0f);
 	add_term(&x, 0x1p119f, 1.0f);
 	check_judge(fixed(&x, 16, 1000));
-	assert_int_equal(ls_sum_judge(&x.sum, 1000, 16, 1, &value), LS_ENTRY_FORGED);
+	assert_int_equal(ls_sum_judge(&x.sum, ls_bound_fp64(1000), 16, 1, &value), LS_ENTRY_FORGED);
 	assert_int_equal(ls_bits_f32(value), 0x7f800000);
 	/* Half of the smallest number, on either side of zero; and zero itself, with and without terms. */
 	element_open(&x);
 	add_term(&x, -0x1p-75f, 0x1p-75f);
 	check_judge(fixed(&x, 32, 512));
-	assert_int_equal(ls_sum_judge(&x.sum, 512, 32, 1, &value), LS_ENTRY_OVERRIDE);
+	assert_int_equal(ls_sum_judge(&x.sum, ls_bound_fp64(512), 32, 1, &value), LS_ENTRY_OVERRIDE);
 	assert_int_equal(ls_bits_f32(value), 0x80000001);
 	add_term(&x, 0x1p-75f, 0x1p-75f);
 	check_judge(fixed(&x, 32, 512));
-	assert_int_equal(ls_sum_judge(&x.sum, 512, 32, 1, &value), LS_ENTRY_FORGED);
+	assert_int_equal(ls_sum_judge(&x.sum, ls_bound_fp64(512), 32, 1, &value), LS_ENTRY_FORGED);
 	element_open(&x);
 	check_judge(fixed(&x, 32, 512));
 	elements_close(&x);
@@ -478,18 +543,20 @@ static void factors_that_are_not_finite(void **state)
 		ls_sum_add(&sum, 1.0f, 1.0f);
 		ls_sum_add(&sum, ls_f32_bits(odd[i]), 0.0f);
 		assert_int_equal(ls_bits_f32(ls_sum_round(&sum, 32)), LS_NAN_BITS);
-		assert_int_equal(ls_sum_judge(&sum, 512, 32, 0, &value), LS_ENTRY_REDUNDANT);
+		assert_int_equal(ls_sum_judge(&sum, ls_bound_fp64(512), 32, 0, &value), LS_ENTRY_REDUNDANT);
 		assert_int_equal(ls_bits_f32(value), LS_NAN_BITS);
-		assert_int_equal(ls_sum_judge(&sum, 512, 32, 1, &value), LS_ENTRY_FORGED);
+		assert_int_equal(ls_sum_judge(&sum, ls_bound_fp64(512), 32, 1, &value), LS_ENTRY_FORGED);
 		assert_int_equal(ls_bits_f32(value), LS_NAN_BITS);
-		assert_false(ls_sum_two_valued(&sum, 512, 32));
+		assert_false(ls_sum_two_valued(&sum, ls_bound_fp64(512), 32));
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(honest_parties_agree),
+		cmocka_unit_test(honest_parties_agree_in_fp64),
+		cmocka_unit_test(honest_parties_agree_in_fp32),
+		cmocka_unit_test(honest_parties_agree_within_a_window),
 		cmocka_unit_test(simpler_rules_fail),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(factors_that_are_not_finite),

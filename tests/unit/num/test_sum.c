@@ -315,9 +315,9 @@ static void not_finite(void **state)
 		assert_true(sum.non_finite);
 		assert_int_equal(sum.terms, n);
 		assert_int_equal(ls_bits_f32(ls_sum_round(&sum, 32)), LS_NAN_BITS);
-		assert_true(ls_sum_within(&sum, ls_f64_bits(UINT64_C(0x7ff8000000000000)), 512));
-		assert_true(ls_sum_within(&sum, ls_f64_bits(UINT64_C(0xfff0000000000000)), 512));
-		assert_false(ls_sum_within(&sum, 0.0, 512));
+		assert_true(ls_sum_within(&sum, ls_f64_bits(UINT64_C(0x7ff8000000000000)), ls_bound_fp64(512), 32));
+		assert_true(ls_sum_within(&sum, ls_f64_bits(UINT64_C(0xfff0000000000000)), ls_bound_fp64(512), 32));
+		assert_false(ls_sum_within(&sum, 0.0, ls_bound_fp64(512), 32));
 	}
 }
 
@@ -366,37 +366,37 @@ static void within_the_bound(void **state)
 {
 	const float ones[] = {1.0f, 1.0f, 1.0f, 1.0f}, signs[] = {1.0f, -1.0f, 1.0f, -1.0f};
 	ls_sum zero = sum_of(ones, signs, 4); /* E = 0, S = 4 */
-	assert_true(ls_sum_within(&zero, 0x1p-48, 8));
-	assert_true(ls_sum_within(&zero, -0x1p-48, 8));
-	assert_false(ls_sum_within(&zero, 0x1.0000000000001p-48, 8));
-	assert_false(ls_sum_within(&zero, -0x1.0000000000001p-48, 8));
-	assert_false(ls_sum_within(&zero, 0x1p-48, 7));
-	assert_true(ls_sum_within(&zero, 0.0, 0));
-	assert_true(ls_sum_within(&zero, -0.0, -5));
-	assert_false(ls_sum_within(&zero, 0x1p-1074, 0));
-	assert_true(ls_sum_within(&zero, 0x1p-1074, 1));
+	assert_true(ls_sum_within(&zero, 0x1p-48, ls_bound_fp64(8), 32));
+	assert_true(ls_sum_within(&zero, -0x1p-48, ls_bound_fp64(8), 32));
+	assert_false(ls_sum_within(&zero, 0x1.0000000000001p-48, ls_bound_fp64(8), 32));
+	assert_false(ls_sum_within(&zero, -0x1.0000000000001p-48, ls_bound_fp64(8), 32));
+	assert_false(ls_sum_within(&zero, 0x1p-48, ls_bound_fp64(7), 32));
+	assert_true(ls_sum_within(&zero, 0.0, ls_bound_fp64(0), 32));
+	assert_true(ls_sum_within(&zero, -0.0, ls_bound_fp64(-5), 32));
+	assert_false(ls_sum_within(&zero, 0x1p-1074, ls_bound_fp64(0), 32));
+	assert_true(ls_sum_within(&zero, 0x1p-1074, ls_bound_fp64(1), 32));
 	float least = ls_f32_bits(1), minus = -least;
 	ls_sum tiny = sum_of(&least, &least, 1), negative = sum_of(&minus, &least, 1); /* E = ±2^-298, S = 2^-298 */
-	assert_true(ls_sum_within(&tiny, 0x1p-298, 0));
-	assert_true(ls_sum_within(&tiny, 0x1.fffffffffffffp-299, 1)); /* E − 2^-351 */
-	assert_false(ls_sum_within(&tiny, 0x1.ffffffffffffep-299, 1)); /* E − 2^-350 */
-	assert_true(ls_sum_within(&tiny, 0x1.ffffffffffffep-299, 2));
-	assert_false(ls_sum_within(&tiny, 0x1.0000000000001p-298, 1)); /* E + 2^-350, B = 2^-351 */
-	assert_true(ls_sum_within(&tiny, 0x1.0000000000001p-298, 2));
-	assert_true(ls_sum_within(&negative, -0x1.0000000000001p-298, 2));
-	assert_false(ls_sum_within(&negative, -0x1.0000000000001p-298, 1));
-	assert_false(ls_sum_within(&negative, 0x1p-298, 1000));
-	assert_true(ls_sum_within(&negative, 0x1p-298, INT64_MAX));
+	assert_true(ls_sum_within(&tiny, 0x1p-298, ls_bound_fp64(0), 32));
+	assert_true(ls_sum_within(&tiny, 0x1.fffffffffffffp-299, ls_bound_fp64(1), 32)); /* E − 2^-351 */
+	assert_false(ls_sum_within(&tiny, 0x1.ffffffffffffep-299, ls_bound_fp64(1), 32)); /* E − 2^-350 */
+	assert_true(ls_sum_within(&tiny, 0x1.ffffffffffffep-299, ls_bound_fp64(2), 32));
+	assert_false(ls_sum_within(&tiny, 0x1.0000000000001p-298, ls_bound_fp64(1), 32)); /* E + 2^-350, B = 2^-351 */
+	assert_true(ls_sum_within(&tiny, 0x1.0000000000001p-298, ls_bound_fp64(2), 32));
+	assert_true(ls_sum_within(&negative, -0x1.0000000000001p-298, ls_bound_fp64(2), 32));
+	assert_false(ls_sum_within(&negative, -0x1.0000000000001p-298, ls_bound_fp64(1), 32));
+	assert_false(ls_sum_within(&negative, 0x1p-298, ls_bound_fp64(1000), 32));
+	assert_true(ls_sum_within(&negative, 0x1p-298, ls_bound_fp64(INT64_MAX), 32));
 	/* not finite, and beyond all sums */
-	assert_false(ls_sum_within(&tiny, ls_f64_bits(UINT64_C(0x7ff0000000000000)), INT64_MAX));
-	assert_false(ls_sum_within(&tiny, ls_f64_bits(UINT64_C(0x7ff8000000000000)), INT64_MAX));
-	assert_false(ls_sum_within(&tiny, 0x1p1023, INT64_MAX));
+	assert_false(ls_sum_within(&tiny, ls_f64_bits(UINT64_C(0x7ff0000000000000)), ls_bound_fp64(INT64_MAX), 32));
+	assert_false(ls_sum_within(&tiny, ls_f64_bits(UINT64_C(0x7ff8000000000000)), ls_bound_fp64(INT64_MAX), 32));
+	assert_false(ls_sum_within(&tiny, 0x1p1023, ls_bound_fp64(INT64_MAX), 32));
 	float most = ls_f32_bits(0x7f7fffff);
 	ls_sum large = sum_of(&most, &most, 1);
-	assert_true(ls_sum_within(&large, (double)most * most, 0));
-	assert_false(ls_sum_within(&large, -(double)most * most, 1000));
-	assert_true(ls_sum_within(&large, -0x1p260, INT64_MAX)); /* B is 2^10·S: absurd, and still decided */
-	assert_false(ls_sum_within(&large, -0x1p267, INT64_MAX));
+	assert_true(ls_sum_within(&large, (double)most * most, ls_bound_fp64(0), 32));
+	assert_false(ls_sum_within(&large, -(double)most * most, ls_bound_fp64(1000), 32));
+	assert_true(ls_sum_within(&large, -0x1p260, ls_bound_fp64(INT64_MAX), 32)); /* B is 2^10·S: absurd, and still decided */
+	assert_false(ls_sum_within(&large, -0x1p267, ls_bound_fp64(INT64_MAX), 32));
 }
 
 int main(void)

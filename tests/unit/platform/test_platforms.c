@@ -104,7 +104,7 @@ static const ls_flag *find_flag(const ls_flag_list *flags, int64_t index)
 	return low < flags->count && flags->flag[low].index == index ? &flags->flag[low] : NULL;
 }
 
-#define PLATFORMS 3
+#define PLATFORMS 4
 
 static void test_platforms_agree_where_nothing_is_flagged(void **state)
 {
@@ -118,8 +118,10 @@ static void test_platforms_agree_where_nothing_is_flagged(void **state)
 		ls_flag_list flags[PLATFORMS] = {{0}};
 		for (int i = 0; i < PLATFORMS; i++) {
 			ls_product_call call = case_call(&c, &flags[i]);
-			out[i] = call.out = ls_alloc((size_t)c.out_count, sizeof(float));
 			call.bits = seed % 4 ? 32 : 19;
+			if (seed % 3 == 0)
+				call = case_call_fp32(&c, &flags[i], seed % 2 ? 19 : 16);
+			out[i] = call.out = ls_alloc((size_t)c.out_count, sizeof(float));
 			if (p[i]) {
 				assert_int_equal(ls_platform_product(p[i], &call, NULL), LS_OK);
 				case_check_exact(&c, &call);
