@@ -19,6 +19,8 @@ typedef struct ls_model_options {
 	bool average_pool; /* lenet5: average instead of max pooling */
 	int64_t channels, height, width; /* one sample */
 	double mean[LS_MODEL_CHANNELS_MAX], std[LS_MODEL_CHANNELS_MAX]; /* of bytes, per channel */
+	int64_t crop; /* training samples are moved by up to so many pixels, over zeros; 0: not */
+	bool flip;    /* and every other one is mirrored */
 	int64_t samples, batch;
 	uint32_t seed;
 	int bits, state_bits;

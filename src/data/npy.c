@@ -65,18 +65,14 @@ static ls_status expect(header_text *h, const char *word)
 
 static ls_status read_quoted(header_text *h, char *out, size_t size)
 {
-	const char *end;
-	size_t len;
+	size_t len = 0;
 	if (!accept(h, "'"))
 		return wrong(h, "a text in single quotes");
-	end = strchr(h->text + h->at, '\'');
-	len = end ? (size_t)(end - (h->text + h->at)) : size;
-	if (len >= size)
-		return wrong(h, "a shorter text in single quotes");
-	memcpy(out, h->text + h->at, len);
+	for (; h->text[h->at] && h->text[h->at] != '\''; h->at++)
+		if (len + 1 < size)
+			out[len++] = h->text[h->at]; // longer ones are cut, and then are none of the texts that are known
 	out[len] = 0;
-	h->at += len + 1;
-	return LS_OK;
+	return expect(h, "'");
 }
 
 static ls_status read_integer(header_text *h, int64_t *out)
@@ -186,14 +182,13 @@ done:
 static ls_status read_header(npy_header *out, ls_data__source *s, ls_error *err)
 {
 	ls_status status;
-	char text[HEADER_MAX + 1];
+	char text[HEADER_MAX + 1] = {0};
 	header_text h = {.text = text, .source = s, .err = err};
-	int64_t len;
+	int64_t len = 0;
 	*out = (npy_header){0};
 	LS_TRY(read_length(s, &len, err));
 	h.offset = s->offset;
 	LS_TRY(ls_data__source_read(s, text, len, "the header", err));
-	text[len] = 0;
 	if (strlen(text) != (size_t)len) {
 		h.at = strlen(text);
 		status = wrong(&h, "text without zero bytes");

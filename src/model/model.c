@@ -49,6 +49,10 @@ static int load(ls_net *net, int64_t samples, int64_t batch, bool shuffle)
 	const ls_model_options *o = net->options;
 	ls_op_spec spec = {.kind = "load", .name = "x", .num_count = 2 * (int)o->channels,
 	                   .ints = {samples, batch, o->seed, shuffle, o->channels, o->height, o->width}, .int_count = 7};
+	if (shuffle && (o->crop || o->flip)) { // the training program's load
+		spec.ints[spec.int_count++] = o->crop;
+		spec.ints[spec.int_count++] = o->flip;
+	}
 	if (o->channels < 1 || o->channels > LS_MODEL_CHANNELS_MAX)
 		return ls_program_fail(net->program, LS_ERR_INPUT, "data: found %lld channels, expected 1 to 3", (long long)o->channels);
 	for (int64_t c = 0; c < o->channels; c++) {
