@@ -1,6 +1,9 @@
 #include <lockstep/plan.h>
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#define CROP_PIXELS 4 /* how far augmentation `crop` moves a sample at most */
 
 struct ls_job_plan {
 	const ls_job *job;
@@ -46,6 +49,8 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	o.format = spec->data.format;
 	o.path = p->path;
 	o.limit = (int64_t)spec->data.limit;
+	for (uint64_t i = 0; i < spec->data.shape.count && i < 3; i++)
+		o.shape[i] = (int64_t)spec->data.shape.item[i];
 	LS_TRY(ls_dataset_open(&p->data, &o, err));
 	p->samples = (ls_samples){p->data, sample, label};
 	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
@@ -83,6 +88,25 @@ static void fill_optim(const ls_job_plan *p, ls_optim_options *o)
 	ls_plan_schedule(p, &o->schedule);
 }
 
+static void fill_scaling(const ls_job_spec *spec, ls_model_options *o)
+{
+	for (int c = 0; c < LS_MODEL_CHANNELS_MAX; c++) {
+		o->mean[c] = spec->data.mean.item[spec->data.mean.count > 1 ? c : 0];
+		o->std[c] = spec->data.std.item[spec->data.std.count > 1 ? c : 0];
+	}
+}
+
+/* One number, or one per channel. */
+static ls_status check_scaling(const ls_job_plan *p, const char *key, const ls_job_reals *reals, ls_error *err)
+{
+	char found[32], expected[64];
+	if (reals->count == 1 || reals->count == p->binding.shape[0])
+		return LS_OK;
+	snprintf(found, sizeof found, "%llu numbers", (unsigned long long)reals->count);
+	snprintf(expected, sizeof expected, "one, or one for each of %llu channels", (unsigned long long)p->binding.shape[0]);
+	return ls_error_input(err, ls_job_spec_of(p->job)->name, key, found, expected, NULL);
+}
+
 static ls_status build_model(ls_job_plan *p, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
@@ -96,10 +120,9 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.channels = (int64_t)p->binding.shape[0];
 	o.height = (int64_t)p->binding.shape[1];
 	o.width = (int64_t)p->binding.shape[2];
-	for (int c = 0; c < LS_MODEL_CHANNELS_MAX; c++) {
-		o.mean[c] = spec->data.mean;
-		o.std[c] = spec->data.std;
-	}
+	fill_scaling(spec, &o);
+	o.crop = spec->data.augment & LS_JOB_AUGMENT_CROP ? CROP_PIXELS : 0;
+	o.flip = spec->data.augment & LS_JOB_AUGMENT_FLIP;
 	o.samples = (int64_t)p->binding.samples;
 	o.batch = (int64_t)spec->train.batch;
 	o.seed = (uint32_t)spec->train.seed;
@@ -134,6 +157,8 @@ static ls_status bind_programs(ls_job_plan *p, ls_error *err)
 {
 	ls_status status;
 	ls_hash program, init;
+	LS_TRY(check_scaling(p, "data.mean", &ls_job_spec_of(p->job)->data.mean, err));
+	LS_TRY(check_scaling(p, "data.std", &ls_job_spec_of(p->job)->data.std, err));
 	LS_TRY(build_model(p, err));
 	LS_TRY(ls_program_digest(ls_model_step(p->model), &program, err));
 	LS_TRY(ls_program_digest(ls_model_init(p->model), &init, err));
