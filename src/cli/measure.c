@@ -16,6 +16,7 @@ ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platfo
 	o.platform = platform;
 	o.hasher = out->hasher;
 	o.samples = ls_plan_samples(plan);
+	o.imports = ls_plan_imports(plan);
 	o.rounding = rounding;
 	o.depth = (int64_t)ls_plan_spec(plan)->arithmetic.depth;
 	o.self_check = rounding == LS_ROUNDING_RECORD; // as the trainer has it

@@ -15,6 +15,7 @@ typedef struct ls_parameter {
 	char name[LS_NAME_MAX];
 	ls_shape shape;
 	ls_init init;
+	bool slot; /* a tensor that the optimizer keeps beside a parameter */
 } ls_parameter;
 
 /* A network being listed. The layers are walked twice: once to learn the parameters (a state is declared before the first
