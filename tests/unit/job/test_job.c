@@ -431,8 +431,8 @@ static void templates_refuse_bad_names(void **state)
 
 static void examples_parse(void **state)
 {
-	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet"};
-	for (size_t i = 0; i < 3; i++) {
+	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet", "digits-csv"};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		char path[LS_PATH_MAX];
 		ls_error err = LS_ERROR_INIT;
 		ls_job *job = NULL;
