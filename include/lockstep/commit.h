@@ -1,5 +1,5 @@
 /* Lockstep: commitments. SHA-256, Merkle trees after RFC 9162 section 2.1, and the canonical bytes of every leaf
- * (spec/commitments.md). All integers are little-endian; a string is a u32 length and its bytes.
+ * (spec/encodings.md). All integers are little-endian; a string is a u32 length and its bytes.
  *
  *   leaf hash = SHA-256(0x00 ‖ leaf)     node hash = SHA-256(0x01 ‖ left ‖ right)     head of no leaves = SHA-256("")
  *

@@ -97,8 +97,8 @@ typedef struct ls_step_result {
 	ls_hash state_root; /* where committed */
 } ls_step_result;
 
-/* Executes step `step` on the state in place. `log` is written (RECORD), read (FOLLOW) or may be NULL. `commit` false skips
- * the state root. */
+/* Executes step `step` on the state in place. `log`, opened for as many ops as the program has, is written (RECORD: must be
+ * given) or read (FOLLOW: NULL stands for no entries). `commit` false skips the state root. */
 ls_status ls_exec_step(ls_exec *exec, uint64_t step, ls_step_log *log, bool commit, ls_step_result *result, ls_error *err);
 
 /* The state root of the present state. */

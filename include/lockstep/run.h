@@ -25,6 +25,7 @@ typedef struct ls_damage {
 	bool found;
 	char file[64];  /* relative to the run directory */
 	uint64_t step;  /* the first step concerned; 0 where none is */
+	bool tail;      /* a record or block that breaks off at the end, as a crash leaves it: `--resume` drops it */
 	char text[512]; /* found and expected */
 } ls_damage;
 
@@ -58,8 +59,8 @@ ls_status ls_run_sync(ls_run *run, ls_error *err);
 
 /* ---- reading ---- */
 
-/* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together (then `*out` is NULL unless
- * enough is left to inspect). LS_ERR_NOT_FOUND where `dir` is no run. */
+/* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together; then `*out` is NULL, except
+ * for a broken tail, before which the run is whole. LS_ERR_NOT_FOUND where `dir` is no run. */
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
 void ls_run_free(ls_run *run);
 
@@ -118,7 +119,9 @@ typedef struct ls_metrics {
 	uint64_t step;
 	float loss;
 	double lr;
-	double seconds; /* not part of the digest */
+	/* Notes of whoever computed the step; not part of the digest. */
+	double seconds;
+	const char *platform;
 } ls_metrics;
 /* What the metrics digest of a leaf hashes: per step u64 step, u32 loss bits, u64 lr bits. */
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m);

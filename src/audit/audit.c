@@ -36,6 +36,19 @@ static void found_damage(auditor *a, const ls_damage *damage)
 	memcpy(a->out->text, damage->text, sizeof a->out->text);
 }
 
+/* The whole run was asked for, all there is agrees, and it is less than was ordered. */
+static void found_shortage(auditor *a, bool diverged)
+{
+	uint64_t done = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, ordered = ls_plan_binding(a->plan)->steps;
+	if (a->out->verdict != LS_VERDICT_MATCH || a->options->first || a->out->stopped || diverged || ls_run_complete(a->run))
+		return;
+	a->out->verdict = LS_VERDICT_WITHHELD;
+	a->out->first_bad_step = done + 1;
+	snprintf(a->out->file, sizeof a->out->file, "leaves");
+	snprintf(a->out->text, sizeof a->out->text, "the run ends after step %llu of the %llu that were ordered; so far it matches",
+	         (unsigned long long)done, (unsigned long long)ordered);
+}
+
 static void push(auditor *a, const ls_leaf *leaf)
 {
 	ls_buf_reset(&a->leaf_bytes);
@@ -142,6 +155,10 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 		found_forgery(a, &result);
 		goto done;
 	}
+	if (result.malformed_log) { // it hashed to the leaf's root just now, so this is not the trainer's fault
+		status = ls_error_set(err, LS_ERR_NOMEM, "step %llu: could not decode its rounding log", (unsigned long long)first);
+		goto done;
+	}
 	push(a, &result.leaf);
 	a->out->last = last;
 	LS_TRY(keep_leaf(a, index, &result.leaf, block, len, err));
@@ -203,6 +220,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	}
 	for (; index < ls_run_leaves(a->run) && a->out->verdict == LS_VERDICT_MATCH; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
+	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)
 		ls_error_set(err, status, "could not hash the replayed leaves");
@@ -288,7 +306,8 @@ ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *plat
 	LS_TRY(open_parts(&a, platform, err));
 	LS_TRY(replay(&a, err));
 	if (a.kept) {
-		LS_TRY(ls_run_write_snapshot(a.kept, out->last, ls_replay_exec(a.replay), err));
+		if (out->verdict != LS_VERDICT_FORGED_LOG) // there the state may lie between two leaves
+			LS_TRY(ls_run_write_snapshot(a.kept, out->last, ls_replay_exec(a.replay), err));
 		LS_TRY(ls_run_sync(a.kept, err));
 	}
 	report_ops(&a, on_op);

@@ -31,7 +31,7 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
 	ls_status status = LS_OK;
 	struct stat st;
 	uint8_t *data = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a named pipe would hold the open forever
 	*out = NULL;
 	*len = 0;
 	if (fd < 0)

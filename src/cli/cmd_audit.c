@@ -82,13 +82,19 @@ static void take_damage(struct report *r, const ls_damage *damage)
 	memcpy(r->result.text, damage->text, sizeof r->result.text);
 }
 
+/* Damage found before the first step leaves no replayed root. */
+static bool has_replayed(const struct report *r)
+{
+	return r->opened && r->result.first > 0;
+}
+
 static void print_json(struct report *r)
 {
 	const ls_audit_result *a = &r->result;
 	json_t *object = json_object();
 	ls_cli__put_text(object, "verdict", ls_verdict_text(a->verdict));
 	ls_cli__put_hash(object, "root", r->opened ? &a->root : NULL);
-	ls_cli__put_hash(object, "replayed_root", r->opened ? &a->replayed_root : NULL);
+	ls_cli__put_hash(object, "replayed_root", has_replayed(r) ? &a->replayed_root : NULL);
 	ls_cli__put_uint(object, "first_bad_step", a->first_bad_step);
 	ls_cli__put_uint(object, "step", a->first_bad_step);
 	ls_cli__put_text(object, "file", a->file[0] ? a->file : NULL);
@@ -106,9 +112,17 @@ static void print_json(struct report *r)
 	ls_cli__emit(object);
 }
 
-static const char *words_of(ls_verdict verdict)
+/* The auditor's data has another root than the job: that is no fault of the run's files. */
+static bool is_about_data(const ls_audit_result *a)
 {
-	switch (verdict) {
+	return a->verdict == LS_VERDICT_DAMAGED && !strcmp(a->file, "data");
+}
+
+static const char *words_of(const ls_audit_result *a)
+{
+	if (is_about_data(a))
+		return "the data here is not the data of the job";
+	switch (a->verdict) {
 	case LS_VERDICT_MATCH: return "the replay gives the trainer's bits";
 	case LS_VERDICT_MISMATCH: return "the replay gives other bits than the trainer committed to";
 	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
@@ -119,9 +133,11 @@ static const char *words_of(ls_verdict verdict)
 	return "";
 }
 
-static const char *next_of(ls_verdict verdict)
+static const char *next_of(const ls_audit_result *a)
 {
-	switch (verdict) {
+	if (is_about_data(a))
+		return "find the data that the job was signed for and give it with --data";
+	switch (a->verdict) {
 	case LS_VERDICT_MATCH: return "nothing; keep the root, it is what was verified";
 	case LS_VERDICT_MISMATCH: return "audit again on another platform; if it stays, reject the run and keep both folders (--keep)";
 	case LS_VERDICT_FORGED_LOG: return "reject the run and keep its folder as evidence";
@@ -137,15 +153,18 @@ static void print_roots(const ls_cli *cli, const struct report *r)
 	char root[LS_HASH_HEX_SIZE], replayed[LS_HASH_HEX_SIZE];
 	ls_hash_hex(root, &r->result.root);
 	ls_hash_hex(replayed, &r->result.replayed_root);
-	ls_cli__say(cli, "  trainer's root  %s\n  replayed root   %s\n", root, replayed);
+	ls_cli__say(cli, "  trainer's root  %s\n  replayed root   %s\n", root, has_replayed(r) ? replayed : "none");
 }
 
 static void print_counts(const ls_cli *cli, const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
 	char seconds[LS_CLI__AMOUNT_SIZE];
-	ls_cli__say(cli, "  replayed        steps %llu to %llu on %s in %s\n", (unsigned long long)a->first,
-	            (unsigned long long)a->last, r->platform, ls_cli__seconds_text(seconds, a->seconds));
+	if (a->last < a->first)
+		ls_cli__say(cli, "  replayed        step 0 on %s\n", r->platform);
+	else
+		ls_cli__say(cli, "  replayed        steps %llu to %llu on %s in %s\n", (unsigned long long)a->first,
+		            (unsigned long long)a->last, r->platform, ls_cli__seconds_text(seconds, a->seconds));
 	ls_cli__say(cli, "  rounding log    %llu entries for %llu elements, %llu corrections, %llu computed exactly\n",
 	            (unsigned long long)a->entries, (unsigned long long)a->elements, (unsigned long long)a->corrections,
 	            (unsigned long long)a->exact);
@@ -154,7 +173,7 @@ static void print_counts(const ls_cli *cli, const struct report *r)
 static void print_text(const ls_cli *cli, const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
-	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(a->verdict));
+	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(a));
 	if (a->verdict != LS_VERDICT_MATCH && a->first_bad_step)
 		ls_cli__say(cli, "  first bad step  %llu\n", (unsigned long long)a->first_bad_step);
 	if (a->file[0])
@@ -163,13 +182,13 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		ls_cli__say(cli, "  found           %s\n", a->text);
 	if (r->opened)
 		print_roots(cli, r);
-	if (r->platform)
+	if (has_replayed(r))
 		print_counts(cli, r);
 	if (a->stopped)
 		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
 		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
 	else
-		ls_cli__say(cli, "next: %s\n", next_of(a->verdict));
+		ls_cli__say(cli, "next: %s\n", next_of(a));
 }
 
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,

@@ -54,8 +54,10 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (!damage.found) {
 		LS_TRY(ls_cli__open_plan(&s, args, ls_run_job(s.run), true, err));
-		ls_run_compare_plan(s.run, s.plan, &damage);
+		LS_TRY(ls_run_check_heads(s.run, &damage, err));
 	}
+	if (!damage.found)
+		ls_run_compare_plan(s.run, s.plan, &damage);
 	if (!damage.found) {
 		LS_TRY(ls_cli__open_platform(&s, args, err));
 		LS_TRY(measure(&s, &result, &step, &damage, err));

@@ -4,21 +4,14 @@
 
 #define METRICS_MAX (UINT64_C(1) << 32)
 
-static const ls_cli_option options[] = {
-	LS_CLI__OPTION_DATA,
-	{.name = NULL},
-};
-
 struct facts {
 	ls_hash root;
 	const ls_leaf *last;
-	bool counted; /* whether the rounding log could be read, for which the program and so the data is needed */
 	ls_log_statistics log;
 	double seconds;
 	char platform[128]; /* "" where the run does not say */
 	uint64_t *snapshots;
 	size_t snapshot_count;
-	ls_error why; /* not counted: why */
 };
 
 /* ---- metrics.jsonl ---- */
@@ -54,7 +47,23 @@ done:
 	return status;
 }
 
-static ls_status gather(struct facts *f, ls_cli_session *s, const ls_cli_args *args, ls_damage *damage, ls_error *err)
+/* A log that does not fit its leaves is damage, which is a finding here. */
+static ls_status count_log(struct facts *f, const ls_cli_session *s, ls_damage *damage, ls_error *err)
+{
+	ls_error why = LS_ERROR_INIT;
+	const char *text;
+	ls_status status = ls_run_log_statistics(s->run, ls_model_step(ls_plan_model(s->plan)), &f->log, &why);
+	if (status == LS_ERR_INPUT) {
+		damage->found = true;
+		snprintf(damage->file, sizeof damage->file, "rounding-log/frames");
+		text = strstr(why.text, "frames: "); // the file is named already
+		snprintf(damage->text, sizeof damage->text, "%.*s", (int)sizeof damage->text - 1, text ? text + 8 : why.text);
+		return LS_OK;
+	}
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "%s", why.text);
+}
+
+static ls_status gather(struct facts *f, ls_cli_session *s, ls_damage *damage, ls_error *err)
 {
 	uint64_t leaves = ls_run_leaves(s->run);
 	ls_status status;
@@ -62,12 +71,10 @@ static ls_status gather(struct facts *f, ls_cli_session *s, const ls_cli_args *a
 	LS_TRY(ls_run_root(s->run, leaves, &f->root, err));
 	LS_TRY(ls_run_snapshots(s->run, &f->snapshots, &f->snapshot_count, err));
 	LS_TRY(read_metrics(f, s->run, err));
-	if (ls_cli__open_plan(s, args, ls_run_job(s->run), false, &f->why) != LS_OK)
-		goto done; // what follows needs the data, the rest does not
-	ls_run_compare_plan(s->run, s->plan, damage);
-	f->counted = !damage->found;
-	if (f->counted)
-		LS_TRY(ls_run_log_statistics(s->run, ls_model_step(ls_plan_model(s->plan)), &f->log, err));
+	if (ls_job_spec_of(ls_run_job(s->run))->arithmetic.mode == LS_JOB_LOGGED)
+		f->log.bytes = ls_run_log_bytes(s->run);
+	LS_TRY(ls_plan_open_offline(&s->plan, ls_run_job(s->run), ls_run_binding(s->run), err));
+	LS_TRY(count_log(f, s, damage, err));
 done:
 	return status;
 }
@@ -95,26 +102,23 @@ static void print_json(const struct facts *f, const ls_run *run)
 	ls_cli__put_text(object, "platform", f->platform[0] ? f->platform : NULL);
 	ls_cli__put_hash(object, "state_root", &f->last->state);
 	ls_cli__put_hash(object, "run", ls_run_id_of(run));
-	ls_cli__put_uint(object, "log_bytes", ls_run_log_bytes(run));
-	json_object_set_new(object, "log_entries", f->counted ? json_integer((json_int_t)f->log.entries) : json_null());
-	json_object_set_new(object, "elements", f->counted ? json_integer((json_int_t)f->log.elements) : json_null());
+	ls_cli__put_uint(object, "log_bytes", f->log.bytes);
+	json_object_set_new(object, "log_entries", json_integer((json_int_t)f->log.entries));
+	json_object_set_new(object, "elements", json_integer((json_int_t)f->log.elements));
 	ls_cli__put_real(object, "seconds", f->seconds);
 	ls_cli__put_uint(object, "steps_ordered", ls_run_binding(run)->steps);
 	ls_cli__put_uint(object, "leaves", ls_run_leaves(run));
 	ls_cli__put_bool(object, "complete", ls_run_complete(run));
 	json_object_set_new(object, "snapshots", snapshots_json(f));
-	ls_cli__put_text(object, "note", f->counted ? NULL : f->why.text);
 	ls_cli__emit(object);
 }
 
-static void print_log(const ls_cli *cli, const struct facts *f, const ls_run *run)
+static void print_log(const ls_cli *cli, const struct facts *f)
 {
 	char bytes[LS_CLI__AMOUNT_SIZE];
-	double log_bytes = (double)ls_run_log_bytes(run);
+	double log_bytes = (double)f->log.bytes;
 	ls_cli__say(cli, "rounding log  %s", ls_cli__bytes_text(bytes, log_bytes));
-	if (!f->counted)
-		ls_cli__say(cli, "; its entries could not be counted: %s\n", f->why.text);
-	else if (f->log.elements)
+	if (f->log.elements)
 		ls_cli__say(cli, ", %llu entries for %llu elements, %.4f bit each\n", (unsigned long long)f->log.entries,
 		            (unsigned long long)f->log.elements, 8 * log_bytes / (double)f->log.elements);
 	else
@@ -149,7 +153,7 @@ static void print_text(const ls_cli *cli, const struct facts *f, const ls_run *r
 	            ls_run_complete(run) ? "" : ", not complete");
 	if (f->platform[0])
 		ls_cli__say(cli, "platform      %s\n", f->platform);
-	print_log(cli, f, run);
+	print_log(cli, f);
 	print_snapshots(cli, f);
 	ls_cli__say(cli, "time          %s\n", ls_cli__seconds_text(seconds, f->seconds));
 }
@@ -162,7 +166,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_status status;
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (!damage.found)
-		LS_TRY(gather(&f, &s, args, &damage, err));
+		LS_TRY(gather(&f, &s, &damage, err));
 	*code = damage.found ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	if (damage.found)
 		ls_cli__report_damage(cli, &damage);
@@ -182,7 +186,5 @@ const ls_cli_command ls_cli__inspect = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.summary = "what a run is: job, root, steps, sizes, rounding log",
-	.details = "Entries of the rounding log are counted where the run's data is at hand.",
-	.options = options,
 	.run = run,
 };

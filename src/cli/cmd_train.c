@@ -1,5 +1,8 @@
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 static const ls_cli_option options[] = {
 	{.name = "run", .argument = "DIR", .help = "folder of the run; must be new, empty, or given with --resume"},
 	{.name = "resume", .help = "go on with the run in --run; start it where it is missing"},
@@ -24,6 +27,17 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 	if (hex && !ls_unhex(nonce, 32, hex))
 		return ls_cli__usage(err, "--nonce", hex, "64 hex digits", NULL);
 	out->nonce = hex ? nonce : NULL;
+	return LS_OK;
+}
+
+/* Said here, because to the maker of folders every such path is merely no folder. */
+static ls_status check_folder(const char *dir, ls_error *err)
+{
+	struct stat st;
+	if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+		return ls_error_set(err, LS_ERR_EXISTS, "%s: found a file, expected a folder or nothing\n  hint: choose another --run", dir);
+	if (stat(dir, &st) != 0 && errno == ENOTDIR)
+		return ls_error_set(err, LS_ERR_IO, "%s: found a path below a file, expected one below a folder\n  hint: choose another --run", dir);
 	return LS_OK;
 }
 
@@ -95,6 +109,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	uint8_t nonce[32];
 	ls_status status;
 	LS_TRY(read_options(&train, nonce, args, err));
+	LS_TRY(check_folder(train.dir, err));
 	LS_TRY(ls_cli__open_job(&s, args, err));
 	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
 	LS_TRY(ls_cli__open_platform(&s, args, err));

@@ -17,7 +17,7 @@ static void mark_active(driver *d)
 		for (int j = 0; j < op->input_count; j++)
 			any |= d->active[op->inputs[j]];
 		for (int j = 0; j < op->output_count; j++)
-				d->active[op->outputs[j]] = any;
+			d->active[op->outputs[j]] = any;
 	}
 }
 
@@ -51,6 +51,8 @@ static void through(driver *d, int index, int loss)
 	}
 	if (def->gradient)
 		def->gradient(&g);
+	else
+		ls_program_fail(d->program, LS_ERR_UNSUPPORTED, "op '%s' has no gradient", op.kind);
 	for (int i = 0; i < op.input_count; i++)
 		if (g.in_grad[i] >= 0 && g.wanted[i]) {
 			int *at = &d->grad[op.inputs[i]];

@@ -3,7 +3,7 @@
 #include "graph/plan.h"
 #include "graph/rounding.h"
 
-enum { SELF_CHECKS = 4 };
+enum { SELF_CHECKS = 4, SUPPORT_WORDS_MAX = 1 << 22 };
 
 struct ls_exec {
 	ls_exec_options options;
@@ -66,6 +66,7 @@ void ls_exec_free(ls_exec *e)
 	ls_free(e->in);
 	ls_free(e->gathered.a);
 	ls_free(e->gathered.b);
+	ls_free(e->gathered.supports.word);
 	ls_free(e);
 }
 
@@ -100,22 +101,35 @@ static bool allocate(ls_exec *e)
 	return true;
 }
 
-static bool describe_ops(ls_exec *e)
+/* Scratch for settling elements, as large as the largest product needs. */
+static bool allocate_gathered(ls_exec *e)
+{
+	int64_t terms = 1, words = 1;
+	for (int i = 0; i < e->product_count; i++) {
+		const ls_product *p = &e->product[e->products[i]];
+		int64_t support = (p->rows + p->columns) * ((p->terms + 63) / 64);
+		if (ls_product_all_terms(p) > terms)
+			terms = ls_product_all_terms(p);
+		if (support > words && support <= SUPPORT_WORDS_MAX)
+			words = support;
+	}
+	e->gathered.supports.capacity = (size_t)words;
+	e->gathered.supports.word = ls_alloc((size_t)words, sizeof(uint64_t));
+	e->gathered.a = ls_alloc((size_t)terms, sizeof(float));
+	e->gathered.b = ls_alloc((size_t)terms, sizeof(float));
+	return e->gathered.supports.word && e->gathered.a && e->gathered.b;
+}
+
+static void describe_ops(ls_exec *e)
 {
 	const ls_program *p = e->options.program;
-	int64_t most = 1;
 	for (int i = 0; i < ls_program_ops(p); i++) {
 		e->def[i] = ls_op_find(ls_program_op(p, i)->kind);
 		if (e->def[i]->class != LS_OP_PRODUCT)
 			continue;
 		e->def[i]->product(p, ls_program_op(p, i), &e->product[i]);
 		e->products[e->product_count++] = i;
-		if (ls_product_all_terms(&e->product[i]) > most)
-			most = ls_product_all_terms(&e->product[i]);
 	}
-	e->gathered.a = ls_alloc((size_t)most, sizeof(float));
-	e->gathered.b = ls_alloc((size_t)most, sizeof(float));
-	return e->gathered.a && e->gathered.b;
 }
 
 static bool imports_missing(const ls_exec_options *options)
@@ -130,6 +144,7 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 {
 	ls_status status = LS_OK;
 	ls_exec *e = NULL;
+	bool room;
 	*out = NULL;
 	if (options->version != LS_EXEC_OPTIONS_VERSION || !options->program || !options->platform || !options->hasher)
 		return ls_error_set(err, LS_ERR_USAGE, "executor: program, platform and hasher must be given");
@@ -141,7 +156,12 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");
 	e->options = *options;
 	LS_TRY(ls_graph__plan(&e->plan, options->program, options->keep, options->keep_count, err));
-	if (!allocate(e) || !describe_ops(e)) {
+	room = allocate(e);
+	if (room) {
+		describe_ops(e);
+		room = allocate_gathered(e);
+	}
+	if (!room) {
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %lld bytes of values\n  hint: a smaller train.batch needs less",
 		                      (long long)e->plan.arena);
 		goto done;
@@ -201,7 +221,8 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 	const ls_program *p = e->options.program;
 	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
 	int states = ls_program_states(p);
-	for (int i = 0; i < op->input_count; i++) {
+	int count = after ? op->input_count : states;
+	for (int i = 0; i < count; i++) {
 		const ls_value *v = ls_program_value(p, states ? i : op->inputs[i]);
 		const void *words = after ? ls_exec_value(e, op->inputs[i]) : e->state[i];
 		ls_status status;
@@ -212,7 +233,7 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 		if (status != LS_OK)
 			return ls_error_set(err, status, "could not hash '%s'", v->name);
 	}
-	return ls_state_root(out, e->entries, (size_t)op->input_count, e->options.hasher, err);
+	return ls_state_root(out, e->entries, (size_t)count, e->options.hasher, err);
 }
 
 ls_status ls_exec_state_root(ls_exec *e, ls_hash *out, ls_error *err)
@@ -272,6 +293,9 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 	ls_status status = LS_OK;
 	int ops = ls_program_ops(e->options.program);
 	*result = (ls_step_result){0};
+	if ((!log && e->options.rounding == LS_ROUNDING_RECORD) || (log && log->ops != ops))
+		return ls_error_set(err, LS_ERR_USAGE, "step %llu: a rounding log of as many ops as the program must be given",
+		                    (unsigned long long)step);
 	if (!ls_platform_control_ok())
 		return ls_error_set(err, LS_ERR_NONCONFORMING,
 		                    "step %llu: the processor does not round to nearest, or flushes subnormal numbers\n"

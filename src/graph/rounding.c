@@ -35,6 +35,70 @@ static void exact_sum(const ls_settle *s, int64_t index, ls_sum *sum)
 	s->stats->exact++;
 }
 
+/* ---- sums without a single product other than zero ---- */
+
+static int64_t words_per_row(const ls_product *p)
+{
+	return (p->terms + 63) / 64;
+}
+
+static void row_support(const ls_operand *o, const float *x, int64_t row, int64_t terms, float *scratch, uint64_t *out)
+{
+	ls_kernel__fetch(o, x, row, 0, terms, scratch);
+	for (int64_t k = 0; k < terms; k += 64) {
+		uint64_t bits = 0;
+		for (int64_t i = 0; i < 64 && k + i < terms; i++)
+			bits |= (uint64_t)(scratch[k + i] != 0) << i;
+		out[k / 64] = bits;
+	}
+}
+
+static void find_supports(const ls_settle *s)
+{
+	const ls_product *p = s->product;
+	int64_t words = words_per_row(p);
+	uint64_t *out = s->gathered->supports.word;
+	for (int64_t i = 0; i < p->rows; i++, out += words)
+		row_support(&p->a, s->a, i, p->terms, s->gathered->a, out);
+	for (int64_t j = 0; j < p->columns; j++, out += words)
+		row_support(&p->b, s->b, j, p->terms, s->gathered->b, out);
+	s->gathered->supports.known = true;
+	s->gathered->row = -1;
+}
+
+/* Worth it where there are at least as many zeros as rows to look at. */
+static void prepare_supports(const ls_settle *s)
+{
+	const ls_product *p = s->product;
+	int64_t zeros = 0;
+	s->gathered->supports.known = false;
+	if (p->bias != LS_BIAS_NONE || (uint64_t)((p->rows + p->columns) * words_per_row(p)) > s->gathered->supports.capacity)
+		return;
+	for (size_t f = 0; f < s->flags->count; f++)
+		zeros += s->flags->flag[f].c == 0;
+	if (zeros >= p->rows + p->columns)
+		find_supports(s);
+}
+
+/* True only where E = S = 0 is certain. C = 0 proves that all factors are finite. */
+static bool is_empty_sum(const ls_settle *s, const ls_flag *flag)
+{
+	const ls_product *p = s->product;
+	int64_t i, j, words = words_per_row(p);
+	const uint64_t *a, *b;
+	uint64_t common = 0;
+	if (!s->gathered->supports.known || flag->c != 0)
+		return false;
+	ls_product_locate(p, flag->index, &i, &j);
+	a = s->gathered->supports.word + i * words;
+	b = s->gathered->supports.word + (p->rows + j) * words;
+	for (int64_t w = 0; w < words; w++)
+		common |= a[w] & b[w];
+	return !common;
+}
+
+/* ---- the exact value ---- */
+
 static void set_exact(const ls_settle *s, int64_t index)
 {
 	int64_t i, j, n = gather(s, index, &i, &j);
@@ -51,6 +115,12 @@ static void set_exact(const ls_settle *s, int64_t index)
 static bool finite(double c)
 {
 	return (ls_bits_f64(c) >> 52 & 0x7ff) != 0x7ff;
+}
+
+/* The platform's sum does not settle R(E). */
+static bool ambiguous(const ls_settle *s, const ls_flag *flag)
+{
+	return !finite(flag->c) || (ls_ambiguous(flag->c, flag->t, s->bits) && !is_empty_sum(s, flag));
 }
 
 /* C may decide between two neighbours: it is finite and 4t < s(C). */
@@ -114,7 +184,7 @@ static void follow(const ls_settle *s)
 		const ls_flag *flag = f < s->flags->count ? &s->flags->flag[f] : NULL;
 		const ls_entry *entry = e < entries ? &s->log->entry[e] : NULL;
 		if (flag && (!entry || flag->index < (int64_t)entry->index)) {
-			if (ls_ambiguous(flag->c, flag->t, s->bits) || !finite(flag->c))
+			if (ambiguous(s, flag)) // an empty sum has C = E = 0
 				set_exact(s, flag->index);
 			f++;
 			continue;
@@ -132,15 +202,16 @@ static void follow(const ls_settle *s)
 ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err)
 {
 	ls_status status = LS_OK;
+	prepare_supports(s);
 	for (size_t f = 0; f < s->flags->count; f++) {
 		const ls_flag *flag = &s->flags->flag[f];
-		bool ambiguous = !finite(flag->c) || ls_ambiguous(flag->c, flag->t, s->bits);
-		s->stats->ambiguous += ambiguous;
+		bool doubtful = ambiguous(s, flag);
+		s->stats->ambiguous += doubtful;
 		if (flag->index == s->checked)
 			LS_TRY(check_platform(s, flag, err));
-		if (ambiguous && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
+		if (doubtful && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
 			return ls_error_set(err, LS_ERR_NOMEM, "no memory for the rounding log of op %d", s->op);
-		if (ambiguous && rounding == LS_ROUNDING_EXACT)
+		if (doubtful && rounding == LS_ROUNDING_EXACT)
 			set_exact(s, flag->index);
 	}
 	if (rounding == LS_ROUNDING_FOLLOW)

@@ -4,10 +4,19 @@
 
 #include <lockstep/graph.h>
 
+/* Which factors of a row are not zero, one bit a term: two rows without a common bit have the sum 0, exactly. Sparse
+ * gradients and activations have millions of such elements, and a 0 is never settled by C alone. */
+typedef struct ls_supports {
+	uint64_t *word;  /* those of A's rows, then those of B's */
+	size_t capacity; /* words; products that need more do without */
+	bool known;      /* for the present product */
+} ls_supports;
+
 /* Room for the two rows of operands whose products make one element. */
 typedef struct ls_gathered {
-	float *a, *b;   /* terms and bias */
-	int64_t row;    /* the row of A that `a` holds, or −1 */
+	float *a, *b; /* terms and bias */
+	int64_t row;  /* the row of A that `a` holds, or −1 */
+	ls_supports supports;
 } ls_gathered;
 
 typedef struct ls_settle {

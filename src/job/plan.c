@@ -45,19 +45,21 @@ static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const cha
 	return LS_OK;
 }
 
-/* The eval program reads as many bytes as a training sample has. */
-static ls_status check_eval_shape(const ls_job_plan *p, ls_error *err)
+/* The test split is read by the same network: samples of the training split's shape, labels that the model has. */
+static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
 {
+	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
 	int64_t train[3], test[3];
-	char found[80], expected[80];
 	ls_dataset_shape(p->data, train);
 	ls_dataset_shape(p->eval_data, test);
-	if (!memcmp(train, test, sizeof train))
-		return LS_OK;
-	snprintf(found, sizeof found, "samples of %lld × %lld × %lld", (long long)test[0], (long long)test[1], (long long)test[2]);
-	snprintf(expected, sizeof expected, "%lld × %lld × %lld as in split train", (long long)train[0], (long long)train[1],
-	         (long long)train[2]);
-	return ls_error_input(err, p->path, "split test", found, expected, NULL);
+	if (memcmp(train, test, sizeof train))
+		return ls_error_set(err, LS_ERR_INPUT, "%s: found test samples of %lld × %lld × %lld, expected %lld × %lld × %lld as in training",
+		                    p->path, (long long)test[0], (long long)test[1], (long long)test[2], (long long)train[0],
+		                    (long long)train[1], (long long)train[2]);
+	if ((uint64_t)ls_dataset_classes(p->eval_data) > classes)
+		return ls_error_set(err, LS_ERR_INPUT, "%s: found test labels up to %d, expected fewer than model.classes = %llu", p->path,
+		                    ls_dataset_classes(p->eval_data) - 1, (unsigned long long)classes);
+	return LS_OK;
 }
 
 static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
@@ -82,7 +84,7 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	o.split = "test";
 	o.limit = 0;
 	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
-	LS_TRY(check_eval_shape(p, err));
+	LS_TRY(check_eval_data(p, err));
 	p->eval_samples = (ls_samples){p->eval_data, sample, label};
 	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
 		;

@@ -55,6 +55,20 @@ static bool name_outputs(ls_program *program, const ls_op_def *def, const ls_op_
 	return true;
 }
 
+/* Everything is FP32 but the labels that the loss reads, and the state root, which nothing reads. */
+static bool may_read(const ls_op_def *def, int input, ls_dtype dtype)
+{
+	bool labels = (def == &ls_op__cross_entropy && input == 4) || (def == &ls_op__cross_entropy_grad && input == 1);
+	return dtype == (labels ? LS_I32 : LS_F32);
+}
+
+/* An entry of the rounding log numbers an element of a product in 32 bits. */
+static bool indexable(ls_program *program, const ls_op_def *def, const ls_op *op, const ls_value *outputs)
+{
+	return def->class != LS_OP_PRODUCT ||
+	       ls_op__expect(program, op, ls_shape_count(&outputs[0].shape) <= UINT32_MAX, "fewer than 2^32 output elements");
+}
+
 int ls_op_append(ls_program *program, const ls_op_spec *spec)
 {
 	const ls_op_def *def = ls_op_find(spec->kind);
@@ -73,7 +87,11 @@ int ls_op_append(ls_program *program, const ls_op_spec *spec)
 	for (int i = 0; i < op.input_count; i++)
 		if (!ls_program_value(program, op.inputs[i]))
 			return ls_program_fail(program, LS_ERR_INTERNAL, "op '%s': input %d does not exist", spec->kind, i);
-	if (!def->infer(program, &op, outputs) || !name_outputs(program, def, spec, &op, outputs))
+	for (int i = 0; i < op.input_count; i++)
+		if (!may_read(def, i, ls_program_value(program, op.inputs[i])->dtype))
+			return ls_program_fail(program, LS_ERR_INPUT, "op '%s': input %d holds another type of number than the op reads",
+			                       spec->kind, i);
+	if (!def->infer(program, &op, outputs) || !indexable(program, def, &op, outputs) || !name_outputs(program, def, spec, &op, outputs))
 		return -1;
 	return ls_program_add_op(program, &op, outputs);
 }

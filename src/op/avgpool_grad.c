@@ -7,12 +7,14 @@ enum { HEIGHT = LS_POOL_INTS, WIDTH, INTS };
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	const ls_shape *dy;
+	ls_shape x;
 	if (!ls_op__arity(program, op, 1, 1, INTS, 0))
 		return false;
 	dy = &ls_op__input(program, op, 0)->shape;
-	if (!ls_op__expect(program, op, dy->rank == 4, "dy (N,C,OH,OW)"))
+	x = (ls_shape){4, {dy->dim[0], dy->dim[1], op->ints[HEIGHT], op->ints[WIDTH]}};
+	if (!ls_op__pool_made(program, op, &x, dy))
 		return false;
-	out[0] = ls_op__f32(program, &(ls_shape){4, {dy->dim[0], dy->dim[1], op->ints[HEIGHT], op->ints[WIDTH]}});
+	out[0] = ls_op__f32(program, &x);
 	op->output_count = 1;
 	return true;
 }

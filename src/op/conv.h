@@ -12,6 +12,14 @@ static inline int64_t ls_op__extent(int64_t extent, int64_t kernel, int64_t stri
 	return (extent + 2 * pad - kernel) / stride + 1;
 }
 
+/* True where a window of `kernel` at this stride and padding meets an image of `extent` at `out` places, as the forward op
+ * would have it: what the shape rules of gradients ask of their attributes. */
+static inline bool ls_op__fits(int64_t extent, int64_t kernel, int64_t stride, int64_t pad, int64_t out)
+{
+	return extent >= 1 && extent <= INT32_MAX && kernel >= 1 && kernel <= INT32_MAX && stride >= 1 && stride <= 1024 && pad >= 0 &&
+	       pad < kernel && extent + 2 * pad >= kernel && ls_op__extent(extent, kernel, stride, pad) == out;
+}
+
 /* The patches of tensor x (N, C, H, W) that meet a kernel at each of oh × ow positions. */
 static inline ls_patches ls_op__patches(const ls_shape *x, int64_t kh, int64_t kw, int64_t oh, int64_t ow, int64_t stride,
                                         int64_t pad)

@@ -16,7 +16,8 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	                   "1 ≤ stride and 0 ≤ pad < kernel") ||
 	    !ls_op__expect(program, op, x->dim[2] + 2 * pad >= w->dim[2] && x->dim[3] + 2 * pad >= w->dim[3],
 	                   "an image no smaller than the kernel") ||
-	    !ls_op__expect(program, op, w->dim[1] * w->dim[2] * w->dim[3] < LS_TERMS_MAX, "fewer than 2^21 terms"))
+	    !ls_op__expect(program, op, w->dim[1] * w->dim[2] * w->dim[3] + (op->input_count == 3) < LS_TERMS_MAX,
+	                   "fewer than 2^21 terms"))
 		return false;
 	if (op->input_count == 3) {
 		const ls_shape *bias = &ls_op__input(program, op, 2)->shape;

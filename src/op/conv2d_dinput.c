@@ -12,9 +12,8 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	dy = &ls_op__input(program, op, 0)->shape;
 	w = &ls_op__input(program, op, 1)->shape;
 	if (!ls_op__expect(program, op, dy->rank == 4 && w->rank == 4 && dy->dim[1] == w->dim[0], "dy (N,O,OH,OW) and w (O,C,KH,KW)") ||
-	    !ls_op__expect(program, op, a[LS_CONV_STRIDE] >= 1 && a[LS_CONV_PAD] >= 0, "1 ≤ stride and 0 ≤ pad") ||
-	    !ls_op__expect(program, op, ls_op__extent(a[LS_CONV_DIM0], w->dim[2], a[LS_CONV_STRIDE], a[LS_CONV_PAD]) == dy->dim[2] &&
-	                                    ls_op__extent(a[LS_CONV_DIM1], w->dim[3], a[LS_CONV_STRIDE], a[LS_CONV_PAD]) == dy->dim[3],
+	    !ls_op__expect(program, op, ls_op__fits(a[LS_CONV_DIM0], w->dim[2], a[LS_CONV_STRIDE], a[LS_CONV_PAD], dy->dim[2]) &&
+	                                    ls_op__fits(a[LS_CONV_DIM1], w->dim[3], a[LS_CONV_STRIDE], a[LS_CONV_PAD], dy->dim[3]),
 	                   "the extent of the forward convolution's output") ||
 	    !ls_op__expect(program, op, w->dim[0] * w->dim[2] * w->dim[3] < LS_TERMS_MAX, "fewer than 2^21 terms"))
 		return false;

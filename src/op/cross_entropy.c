@@ -26,6 +26,10 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 
 static void gradient(ls_op_grad *g)
 {
+	if (g->out_grad[0] >= 0 || g->out_grad[1] >= 0) {
+		ls_program_fail(g->program, LS_ERR_UNSUPPORTED, "cross_entropy: its loss must be what is differentiated, not an input of it");
+		return;
+	}
 	ls_op__emit_grad(g, X, "cross_entropy_grad", (int[]){g->op->inputs[P], g->op->inputs[LABELS]}, 2, NULL, 0);
 }
 

@@ -25,8 +25,8 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	const int64_t *a = op->ints;
 	ls_shape x = {4, {a[BATCH], a[C], a[H], a[W]}}, labels = {1, {a[BATCH]}};
-	int ints = op->int_count == INTS ? INTS : PLAIN_INTS;
-	if (!ls_op__arity(program, op, 0, 0, ints, 2 * (int)a[C]) ||
+	if (!ls_op__expect(program, op, a[C] >= 1 && a[C] <= LS_OP_NUMS / 2, "1 to 6 channels") ||
+	    !ls_op__arity(program, op, 0, 0, op->int_count == INTS ? INTS : PLAIN_INTS, 2 * (int)a[C]) ||
 	    !ls_op__expect(program, op, a[BATCH] >= 1 && a[BATCH] <= a[SAMPLES], "a batch no larger than the data set") ||
 	    !ls_op__expect(program, op, a[SEED] >= 0 && a[SEED] <= UINT32_MAX, "a seed of 32 bits") || !augmentation_fits(program, op))
 		return false;

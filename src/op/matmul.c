@@ -8,7 +8,7 @@ enum { TRANSPOSE_A, TRANSPOSE_B, INTS };
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	const ls_shape *a, *b;
-	int ta = (int)op->ints[TRANSPOSE_A], tb = (int)op->ints[TRANSPOSE_B];
+	int64_t ta = op->ints[TRANSPOSE_A], tb = op->ints[TRANSPOSE_B];
 	ls_shape c = {.rank = 2};
 	if (!ls_op__arity(program, op, 2, 3, INTS, 0))
 		return false;
@@ -17,7 +17,7 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	if (!ls_op__expect(program, op, a->rank == 2 && b->rank == 2, "two matrices") ||
 	    !ls_op__expect(program, op, (ta | tb) >> 1 == 0, "transpose attributes of 0 or 1") ||
 	    !ls_op__expect(program, op, a->dim[!ta] == b->dim[tb], "matrices whose inner sizes agree") ||
-	    !ls_op__expect(program, op, a->dim[!ta] < LS_TERMS_MAX, "fewer than 2^21 terms"))
+	    !ls_op__expect(program, op, a->dim[!ta] + (op->input_count == 3) < LS_TERMS_MAX, "fewer than 2^21 terms"))
 		return false;
 	c.dim[0] = a->dim[ta];
 	c.dim[1] = b->dim[!tb];

@@ -5,8 +5,7 @@
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	if (!ls_op__arity(program, op, 2, 2, LS_POOL_INTS, 0) ||
-	    !ls_op__expect(program, op, ls_op__input(program, op, 0)->shape.rank == 4 && ls_op__input(program, op, 1)->shape.rank == 4,
-	                   "dy and x (N,C,H,W)"))
+	    !ls_op__pool_made(program, op, &ls_op__input(program, op, 1)->shape, &ls_op__input(program, op, 0)->shape))
 		return false;
 	out[0] = ls_op__f32(program, &ls_op__input(program, op, 1)->shape);
 	op->output_count = 1;

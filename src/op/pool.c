@@ -40,6 +40,16 @@ bool ls_op__pool_infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
+bool ls_op__pool_made(ls_program *program, const ls_op *op, const ls_shape *x, const ls_shape *dy)
+{
+	int64_t k = op->ints[LS_POOL_KERNEL], stride = op->ints[LS_POOL_STRIDE], pad = op->ints[LS_POOL_PAD];
+	return ls_op__expect(program, op, x->rank == 4 && dy->rank == 4 && x->dim[0] == dy->dim[0] && x->dim[1] == dy->dim[1],
+	                     "dy and x (N,C,·,·)") &&
+	       ls_op__expect(program, op, k <= 1024 && 2 * pad <= k && ls_op__fits(x->dim[2], k, stride, pad, dy->dim[2]) &&
+	                                      ls_op__fits(x->dim[3], k, stride, pad, dy->dim[3]),
+	                     "the extent of the pool's output");
+}
+
 int64_t ls_op__argmax(const ls_reader *r, int input, const ls_shape *x, int64_t plane, const ls_window *w)
 {
 	int64_t best = -1;

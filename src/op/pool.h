@@ -16,6 +16,8 @@ ls_window ls_op__window(const ls_op *op, const ls_shape *x, int64_t oy, int64_t 
 void ls_op__windows_over(const ls_op *op, int64_t y, int64_t count, int64_t *first, int64_t *last);
 /* Shape rule of both pools: x (N, C, H, W) → (N, C, OH, OW). */
 bool ls_op__pool_infer(ls_program *program, ls_op *op, ls_value *out);
+/* Shape rule of both gradients: that the pool, whose ints the op's begin with, makes `dy` of `x`, both (N, C, ·, ·). */
+bool ls_op__pool_made(ls_program *program, const ls_op *op, const ls_shape *x, const ls_shape *dy);
 /* Index of the first maximum of a window in plane `plane` (= n·C + c) of input `input`; a NaN counts as larger than all. */
 int64_t ls_op__argmax(const ls_reader *r, int input, const ls_shape *x, int64_t plane, const ls_window *w);
 

@@ -13,6 +13,7 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 		shape.dim[i] = op->ints[i];
 	}
 	out[0] = ls_op__f32(program, &shape);
+	out[0].bits = ls_op__input(program, op, 0)->bits; // the words are passed on as they are
 	op->output_count = 1;
 	return ls_op__expect(program, op, ls_shape_count(&shape) == ls_shape_count(&ls_op__input(program, op, 0)->shape),
 	                     "as many elements as before");

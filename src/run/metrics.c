@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #define METRICS_MAX (UINT64_C(1) << 32)
+#define LINE_MAX_BYTES 4096
 
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m)
 {
@@ -19,8 +20,9 @@ void ls_metrics_line(ls_buf *out, const ls_metrics *m)
 	bool finite = (ls_bits_f32(m->loss) & 0x7f800000u) != 0x7f800000u;
 	json_t *line;
 	snprintf(bits, sizeof bits, "%08x", ls_bits_f32(m->loss));
-	line = json_pack("{s:I, s:o, s:s, s:f, s:f}", "step", (json_int_t)m->step, "loss", finite ? json_real((double)m->loss) : json_null(),
-	                 "loss_bits", bits, "lr", m->lr, "seconds", m->seconds);
+	line = json_pack("{s:I, s:o, s:s, s:f, s:f, s:s}", "step", (json_int_t)m->step, "loss", finite ? json_real((double)m->loss) : json_null(),
+	                 "loss_bits", bits, "lr", m->lr, "seconds", m->seconds,
+	                 "platform", m->platform ? m->platform : "");
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	if (text)
 		ls_buf_bytes(out, text, strlen(text));
@@ -31,18 +33,42 @@ void ls_metrics_line(ls_buf *out, const ls_metrics *m)
 	json_decref(line);
 }
 
+/* The number for people says what the bits say. */
+static bool same_loss(const json_t *number, float loss)
+{
+	if ((ls_bits_f32(loss) & 0x7f800000u) == 0x7f800000u)
+		return json_is_null(number);
+	return json_is_number(number) && ls_bits_f64(json_number_value(number)) == ls_bits_f64((double)loss);
+}
+
+/* The line, without its newline, is what ls_metrics_line writes: one text for one meaning. */
+static bool is_canonical(const ls_metrics *m, const char *text, size_t len)
+{
+	ls_buf again;
+	bool same;
+	ls_buf_init(&again, LINE_MAX_BYTES);
+	ls_metrics_line(&again, m);
+	same = again.status == LS_OK && again.len == len + 2 && !memcmp(again.data, text, len);
+	ls_buf_free(&again);
+	return same;
+}
+
 /* One line back into what the digest covers; false where it is not such a line. */
 static bool parse(const char *text, size_t len, ls_metrics *m)
 {
 	json_int_t step;
-	const char *bits;
+	const char *bits, *platform;
 	unsigned value;
-	double lr;
-	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	bool good = line && !json_unpack(line, "{s:I, s:s, s:F}", "step", &step, "loss_bits", &bits, "lr", &lr) && strlen(bits) == 8 &&
-	            strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0;
+	double lr, seconds;
+	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *loss;
+	bool good = line && !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr,
+	                                 "seconds", &seconds, "platform", &platform) &&
+	            strlen(bits) == 8 && strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0 &&
+	            same_loss(loss, ls_f32_bits(value));
 	if (good)
-		*m = (ls_metrics){.step = (uint64_t)step, .loss = ls_f32_bits(value), .lr = lr};
+		*m = (ls_metrics){.step = (uint64_t)step, .loss = ls_f32_bits(value), .lr = lr, .seconds = seconds, .platform = platform};
+	good = good && is_canonical(m, text, len);
+	m->platform = NULL; // it dies with the line
 	json_decref(line);
 	return good;
 }

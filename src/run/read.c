@@ -23,6 +23,28 @@ static ls_status read_file(const ls_run *run, const char *name, size_t max, uint
 	return status;
 }
 
+static bool is_canonical_yaml(const ls_job *job, const uint8_t *text, size_t len)
+{
+	bool same;
+	ls_buf again;
+	ls_buf_init(&again, JOB_MAX);
+	same = ls_job_emit_yaml(job, &again) == LS_OK && again.len == len && !memcmp(again.data, text, len);
+	ls_buf_free(&again);
+	return same;
+}
+
+static bool parse_nonce(uint8_t out[32], uint8_t *text, size_t len)
+{
+	char again[65];
+	if (len != 65 || text[64] != '\n')
+		return false;
+	text[64] = 0;
+	if (!ls_unhex(out, 32, (char *)text))
+		return false;
+	ls_hex(again, out, 32);
+	return !strcmp(again, (char *)text);
+}
+
 /* job.bin, job.yaml and nonce say the same. */
 static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 {
@@ -46,8 +68,10 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 	} else if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
 	           memcmp(again.data, bin, bin_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found fields that differ from job.bin, expected the same job");
-	} else if (nonce_len != 65 || nonce[64] != '\n' || (nonce[64] = 0, !ls_unhex(run->nonce, 32, (char *)nonce))) {
-		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 hex digits and a newline");
+	} else if (!is_canonical_yaml(run->job, yaml, yaml_len)) {
+		ls_run__damage(damage, "job.yaml", 0, "found the job in other words than the trainer writes it");
+	} else if (!parse_nonce(run->nonce, nonce, nonce_len)) {
+		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 lower-case hex digits and a newline");
 	} else {
 		run->commit_every = ls_job_spec_of(run->job)->train.commit_every;
 		LS_TRY(ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len));
@@ -98,6 +122,7 @@ static ls_status read_leaves(ls_run *run, ls_damage *damage, ls_error *err)
 			ls_run__damage(damage, "leaves", first, "leaf %llu: found a record of %u bytes with %llu left, expected %s",
 			               (unsigned long long)run->leaves, len, (unsigned long long)(size - at),
 			               run->leaves == most ? "the end of the file" : "a whole leaf");
+			damage->tail = run->leaves && run->leaves < most && (size - at < 4 || len > size - at - 4);
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->leaf_file, at + 4, bytes, len, err));
@@ -154,9 +179,9 @@ ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, damage, err));
 	if (!damage->found)
 		LS_TRY(read_leaves(run, damage, err));
-	if (!damage->found)
+	if (!damage->found || damage->tail)
 		LS_TRY(ls_run__scan_log(run, damage, err));
-	if (!damage->found) {
+	if (!damage->found || damage->tail) {
 		*out = run;
 		run = NULL;
 	}
@@ -198,10 +223,11 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Names of a folder that are plain decimal numbers of at most 19 digits, ascending. */
-static ls_status numbers_in(const ls_run *run, const char *folder, uint64_t **out, size_t *count, ls_error *err)
+/* Names of a folder that are numbers in the form of `format` (of an unsigned long long), ascending. */
+static ls_status numbers_in(const ls_run *run, const char *folder, const char *format, uint64_t **out, size_t *count,
+                            ls_error *err)
 {
-	char path[LS_PATH_MAX];
+	char path[LS_PATH_MAX], again[32];
 	ls_status status = ls_run__path(run, folder, path, err);
 	size_t room = 64;
 	struct dirent *entry;
@@ -221,7 +247,9 @@ static ls_status numbers_in(const ls_run *run, const char *folder, uint64_t **ou
 			if (!bigger)
 				break;
 		}
-		(*out)[(*count)++] = strtoull(entry->d_name, NULL, 10);
+		(*out)[*count] = strtoull(entry->d_name, NULL, 10);
+		snprintf(again, sizeof again, format, (unsigned long long)(*out)[*count]);
+		*count += !strcmp(again, entry->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -234,7 +262,7 @@ static ls_status numbers_in(const ls_run *run, const char *folder, uint64_t **ou
 
 ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, ls_error *err)
 {
-	return numbers_in(run, "snapshots", steps, count, err);
+	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
 static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_damage *damage, ls_error *err)
@@ -269,11 +297,16 @@ done:
 	return status;
 }
 
+ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err)
+{
+	return numbers_in(run, "heads", "%llu", sizes, count, err);
+}
+
 ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err)
 {
 	uint64_t *size = NULL, agreed = 0;
 	size_t count = 0;
-	ls_status status = numbers_in(run, "heads", &size, &count, err);
+	ls_status status = ls_run__heads(run, &size, &count, err);
 	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {
 		status = check_head(run, size[i], agreed, damage, err);
 		agreed = size[i];

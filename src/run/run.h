@@ -29,6 +29,9 @@ ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
 ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err);
 ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err);
 
+/* Sizes of the heads there are, ascending; freed by ls_free. */
+ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
+
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
 void ls_run__snapshot_name(char out[LS_RUN__SNAPSHOT_NAME], uint64_t step);

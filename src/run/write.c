@@ -12,7 +12,7 @@ static bool is_empty(const char *dir)
 	struct dirent *entry;
 	bool empty = true;
 	if (!d)
-		return errno == ENOENT;
+		return errno == ENOENT || errno == ENOTDIR; // making the folder will say what is wrong
 	while ((entry = readdir(d)))
 		empty &= !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
 	closedir(d);
@@ -151,6 +151,36 @@ done:
 	return status;
 }
 
+/* Heads that promise leaves which are done again. */
+static ls_status drop_heads(const ls_run *run, uint64_t leaves, ls_error *err)
+{
+	uint64_t *size = NULL;
+	size_t count = 0;
+	char name[64], path[LS_PATH_MAX];
+	ls_status status = ls_run__heads(run, &size, &count, err);
+	for (size_t i = 0; i < count && status == LS_OK; i++) {
+		snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size[i]);
+		status = ls_run__path(run, name, path, err);
+		if (status == LS_OK && size[i] > leaves)
+			unlink(path);
+	}
+	ls_free(size);
+	return status;
+}
+
+/* Snapshots of steps that are done again; a damaged one among them would stay damage for ever. */
+static ls_status drop_snapshots(ls_run *run, uint64_t after, ls_error *err)
+{
+	uint64_t *step = NULL;
+	size_t count = 0;
+	ls_status status = ls_run_snapshots(run, &step, &count, err);
+	for (size_t i = 0; i < count && status == LS_OK; i++)
+		if (step[i] > after)
+			status = ls_run_drop_snapshot(run, step[i], err);
+	ls_free(step);
+	return status;
+}
+
 ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err)
 {
 	ls_status status;
@@ -158,13 +188,17 @@ ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	ls_run *run = NULL;
 	*out = NULL;
 	LS_TRY(ls_run_open(&run, dir, &damage, err));
+	if (damage.tail)
+		damage = (ls_damage){0}; // cut() drops it
 	if (!damage.found)
 		ls_run_compare_plan(run, plan, &damage);
 	if (damage.found) {
 		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", dir, damage.file, damage.text);
 		goto done;
 	}
+	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
+	LS_TRY(drop_snapshots(run, run->leaf[run->leaves - 1].step, err));
 	*out = run;
 	run = NULL;
 done:

@@ -142,7 +142,8 @@ static ls_status one_step(ls_replay *r, leaf_work *w, uint64_t step, bool commit
 			return ls_error_set(err, status, "step %llu: no memory for its rounding log", (unsigned long long)step);
 	}
 	*m = (ls_metrics){.step = step, .loss = *(const float *)ls_exec_value(r->exec, r->loss),
-	                  .lr = ls_schedule_lr(&r->schedule, step), .seconds = ls_clock_seconds() - start};
+	                  .lr = ls_schedule_lr(&r->schedule, step), .seconds = ls_clock_seconds() - start,
+	                  .platform = ls_platform_describe(r->options.platform)};
 	ls_metrics_encode(&w->metrics, m);
 	if (commit)
 		out->leaf.state = result.state_root;

@@ -35,7 +35,7 @@ static ls_status snapshot(trainer *t, uint64_t step, ls_error *err)
 	t->last_snapshot = ls_clock_seconds();
 	if (t->options->snapshots.kind != LS_SNAPSHOTS_LAST || !step)
 		goto done;
-	if (t->kept_count == (int)t->options->snapshots.n || t->kept_count == 64) {
+	while (t->kept_count && ((uint64_t)t->kept_count >= t->options->snapshots.n || t->kept_count == 64)) {
 		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
 		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
 	}
@@ -56,8 +56,8 @@ static ls_status start(trainer *t, ls_error *err)
 {
 	ls_status status;
 	ls_leaf leaf = {.kind = LS_LEAF_START};
+	LS_TRY(ls_replay_init(t->replay, &leaf.state, err)); // takes time: a run without leaves should not lie there meanwhile
 	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, err));
-	LS_TRY(ls_replay_init(t->replay, &leaf.state, err));
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
 	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
@@ -76,6 +76,8 @@ static ls_status resume(trainer *t, ls_error *err)
 	ls_damage damage;
 	bool found = false;
 	LS_TRY(ls_run_open(&run, t->options->dir, &damage, err));
+	if (damage.tail)
+		damage = (ls_damage){0}; // what a crash left half written is dropped
 	if (!damage.found)
 		ls_run_compare_plan(run, t->plan, &damage);
 	if (damage.found) {

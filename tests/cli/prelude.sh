@@ -15,7 +15,7 @@ run() {
 	announce lockstep "$@"
 	code=0
 	lockstep "$@" || code=$?
-	[ "$code" = "$expected" ] || echo "exit code $code, expected $expected"
+	[ "$code" = "$expected" ] || echo "WRONG: exit code $code, expected $expected"
 }
 
 # keys CODE "KEY …" WORD…: lockstep WORD… --json must end with CODE; prints the values of the keys in its last line, after
@@ -27,7 +27,7 @@ keys() {
 	announce lockstep "$@" --json
 	code=0
 	lockstep "$@" --json >keys.out || code=$?
-	[ "$code" = "$expected" ] || echo "exit code $code, expected $expected"
+	[ "$code" = "$expected" ] || echo "WRONG: exit code $code, expected $expected"
 	"$PYTHON" - "$keys" <<-'END'
 		import json, sys
 		lines = [json.loads(line) for line in open("keys.out")]

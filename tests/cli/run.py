@@ -70,6 +70,14 @@ def execute(case, lockstep):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def says_wrong(case, out):
+    """A script's own complaint is never an expected output."""
+    wrong = [line for line in out.splitlines() if line.startswith(("WRONG:", "the script ended"))]
+    for line in wrong:
+        print(f"{case.stem}: {line}")
+    return bool(wrong)
+
+
 def compare(case, stream, got, write):
     path = case.with_suffix(f".{stream}.exact")
     if write:
@@ -100,7 +108,7 @@ def main():
             skipped.append(case.stem)
             continue
         streams = [compare(case, "stdout", out, options.set_exact_output), compare(case, "stderr", err, options.set_exact_output)]
-        if not all(streams):
+        if says_wrong(case, out) or not all(streams):
             failed.append(case.stem)
     print(f"{len(cases)} cases, {len(failed)} failed{': ' if failed else ''}{' '.join(failed)}, {len(skipped)} skipped")
     if failed:

@@ -139,16 +139,16 @@ def fashion_mnist():
 JOB = """lockstep: 1
 name: {name}
 model: {{arch: {arch}, classes: 10{model}}}
-data: {{format: idx, path: data, mean: 70, std: 80}}
+data: {{format: idx, path: data, mean: {mean}, std: 80}}
 train: {{steps: {steps}, batch: {batch}, seed: 7, commit_every: {every}}}
 optimizer: {{name: sgd, lr: {lr}, momentum: {momentum}}}
 arithmetic: {{mode: {mode}}}
 """
 
 
-def write_job(path, arch="lenet5", steps=7, batch=8, every=1, lr=0.05, momentum=0.9, mode="logged", model=""):
+def write_job(path, arch="lenet5", steps=7, batch=8, every=1, lr=0.05, momentum=0.9, mode="logged", model="", mean=70):
     path.write_text(JOB.format(name=path.stem, arch=arch, steps=steps, batch=batch, every=every, lr=lr, momentum=momentum,
-                               mode=mode, model=model))
+                               mode=mode, model=model, mean=mean))
     return path
 
 

@@ -1,3 +1,4 @@
+# ctest: labels=quick
 """One bit of one weight is changed between two steps: every product of the step was honest."""
 from lies import check_lie
 

@@ -143,20 +143,25 @@ static void low_precision(cheat_view *v)
 		set_word(v, &word[i], ls_bits_f32(ls_round_f32(ls_f32_bits(word[i]), 16)));
 }
 
-/* An element that the rounding log does not mention, and that is worth bending: the position of its entry goes to `*at`. */
+/* Of the elements that the rounding log does not mention the one furthest from zero, or −1. The place that its entry would
+ * have goes to `*at`. */
 static int64_t find_unlogged(const cheat_view *v, size_t *at)
 {
 	const uint32_t *word = output(v, 0);
+	uint32_t most = 0;
+	int64_t found = -1;
 	size_t e = 0;
 	for (int64_t i = 0; i < words_of(v, 0); i++) {
+		uint32_t magnitude = word[i] & 0x7fffffff;
 		while (e < v->log->count && v->log->entry[e].index < i)
 			e++;
-		if (word[i] && !(e < v->log->count && v->log->entry[e].index == i)) {
-			*at = e;
-			return i;
-		}
+		if (magnitude <= most || magnitude >= 0x7f800000 || (e < v->log->count && v->log->entry[e].index == i))
+			continue;
+		most = magnitude;
+		found = i;
+		*at = e;
 	}
-	return -1;
+	return found;
 }
 
 static void insert_entry(cheat_view *v, size_t at, ls_entry entry)
@@ -171,22 +176,23 @@ static void insert_entry(cheat_view *v, size_t at, ls_entry entry)
 	v->liar->changed++;
 }
 
-/* A value that is one grid unit off, and no entry that says so. */
-static void bend_value(cheat_view *v)
+/* Every logit is one grid unit off, and no entry says so. One alone could be rounded away by what follows. */
+static void bend_values(cheat_view *v)
 {
 	uint32_t *word = output(v, 0);
-	size_t at;
-	int64_t i = is_first_product(v) ? find_unlogged(v, &at) : -1;
-	if (i >= 0)
-		set_word(v, &word[i], word[i] ^ last_bit(v, 0));
+	if (v->op->outputs[0] != ls_program_find(v->program, LS_MODEL_LOGITS))
+		return;
+	for (int64_t i = 0; i < words_of(v, 0); i++)
+		if (word[i])
+			set_word(v, &word[i], word[i] ^ last_bit(v, 0));
 }
 
-/* The same with an entry that claims the rounding was doubtful. */
+/* An element of the first product with an entry that claims its rounding was doubtful. */
 static void forge_entry(cheat_view *v)
 {
 	uint32_t *word = output(v, 0);
 	size_t at;
-	int64_t i = is_first_product(v) ? find_unlogged(v, &at) : -1;
+	int64_t i = is_first_product(v) && v->log ? find_unlogged(v, &at) : -1;
 	if (i < 0)
 		return;
 	set_word(v, &word[i], word[i] ^ last_bit(v, 0));
@@ -224,7 +230,7 @@ static const cheat_lie lies[] = {
 	{"skip-step", "leaves the whole state as it was", skip_step, false, false, false},
 	{"wrong-lr", "moves every weight one and a half times as far", wrong_lr, false, false, false},
 	{"low-precision", "computes products in bfloat16", low_precision, false, false, false},
-	{"bend-value", "moves one product by a grid unit, without an entry", bend_value, false, false, true},
+	{"bend-values", "moves the logits by a grid unit each, without an entry", bend_values, false, false, false},
 	{"forge-entry", "moves one product by a grid unit, with an entry", forge_entry, false, false, true},
 	{"invert-log", "logs the other direction of every doubtful rounding", invert_log, false, false, true},
 	{"redundant-entries", "logs every rounding, doubtful or not (allowed)", redundant_entries, true, true, true},

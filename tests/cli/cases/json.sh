@@ -1,7 +1,7 @@
 # Keys that scripts rely on.
 keys 0 "root steps job name mode platform state_root run log_bytes log_entries elements loss seconds steps_ordered complete diverged stopped" \
 	train tiny.yaml --run run --nonce $NONCE
-keys 0 "root steps job mode platform state_root log_bytes log_entries elements seconds leaves complete snapshots note" inspect run
+keys 0 "root steps job mode platform state_root log_bytes log_entries elements seconds leaves complete snapshots" inspect run
 keys 0 "verdict root replayed_root first_bad_step step file text corrections entries elements exact first last platform seconds ops" \
 	audit run
 keys 0 "verdict root file step text" verify run

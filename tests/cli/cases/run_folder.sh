@@ -14,6 +14,8 @@ announce no parent
 run 2 train tiny.yaml --run missing/parent/run
 announce below a file
 run 3 train tiny.yaml --run tiny.yaml/run
+announce a file
+run 2 train tiny.yaml --run tiny.yaml
 announce a folder that cannot be made
 run 2 train tiny.yaml --run /proc/run
 announce keeping a replay over something

@@ -1,5 +1,5 @@
 # SIGTERM ends a run after a whole leaf; --resume goes on, and the result is that of a run without a pause.
-long='--set train.steps=4000 --set train.commit_every=1'
+long='--set train.steps=8000 --set train.commit_every=1'
 lockstep train tiny.yaml --run run $long --nonce $NONCE --json >out.json &
 pid=$!
 tries=0

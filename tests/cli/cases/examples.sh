@@ -1,0 +1,11 @@
+# The jobs under examples/ are jobs, and train.
+if [ ! -d /usr/share/datasets/fashion-mnist ]; then
+	echo "SKIPPED: Debian's dataset-fashion-mnist is not installed"
+	exit 0
+fi
+for job in logreg mlp lenet; do
+	cp "$SOURCE/examples/jobs/fashion-$job.yaml" .
+	keys 0 "name arch mode samples steps batch parameters" plan fashion-$job.yaml
+	keys 0 "steps complete diverged" train fashion-$job.yaml --run $job --set train.steps=2 --set data.limit=256
+	keys 0 "verdict" audit $job --platform naive
+done

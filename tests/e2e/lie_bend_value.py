@@ -1,4 +1,0 @@
-"""One product is one grid unit off and the rounding log says nothing."""
-from lies import check_lie
-
-check_lie("bend-value")
