@@ -187,8 +187,10 @@ static ls_status begin(auditor *a, uint64_t from, uint64_t *index, ls_error *err
 	if (!at) {
 		LS_TRY(ls_replay_init(a->replay, &leaf.state, err));
 		push(a, &leaf);
-		if (a->kept)
+		if (a->kept) {
 			LS_TRY(ls_run_append_leaf(a->kept, &leaf, err));
+			LS_TRY(ls_run_write_snapshot(a->kept, 0, ls_replay_exec(a->replay), err));
+		}
 		if (difference(ls_run_leaf(a->run, 0), &leaf, a->out->text, sizeof a->out->text))
 			found_mismatch(a, 0);
 	} else {

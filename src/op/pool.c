@@ -30,7 +30,7 @@ bool ls_op__pool_infer(ls_program *program, ls_op *op, ls_value *out)
 		return false;
 	x = &ls_op__input(program, op, 0)->shape;
 	if (!ls_op__expect(program, op, x->rank == 4, "x (N,C,H,W)") ||
-	    !ls_op__expect(program, op, k >= 1 && k <= 1024 && stride >= 1 && stride <= 1024 && pad >= 0 && 2 * pad <= k,
+	    !ls_op__expect(program, op, k >= 1 && k <= 1024 && stride >= 1 && stride <= 1024 && pad >= 0 && pad <= 512 && 2 * pad <= k,
 	                   "1 ≤ kernel, 1 ≤ stride, pad at most half the kernel") ||
 	    !ls_op__expect(program, op, x->dim[2] + 2 * pad >= k && x->dim[3] + 2 * pad >= k, "an image no smaller than the window"))
 		return false;
@@ -45,7 +45,8 @@ bool ls_op__pool_made(ls_program *program, const ls_op *op, const ls_shape *x, c
 	int64_t k = op->ints[LS_POOL_KERNEL], stride = op->ints[LS_POOL_STRIDE], pad = op->ints[LS_POOL_PAD];
 	return ls_op__expect(program, op, x->rank == 4 && dy->rank == 4 && x->dim[0] == dy->dim[0] && x->dim[1] == dy->dim[1],
 	                     "dy and x (N,C,·,·)") &&
-	       ls_op__expect(program, op, k <= 1024 && 2 * pad <= k && ls_op__fits(x->dim[2], k, stride, pad, dy->dim[2]) &&
+	       ls_op__expect(program, op, k <= 1024 && pad >= 0 && pad <= 512 && 2 * pad <= k &&
+	                                      ls_op__fits(x->dim[2], k, stride, pad, dy->dim[2]) &&
 	                                      ls_op__fits(x->dim[3], k, stride, pad, dy->dim[3]),
 	                     "the extent of the pool's output");
 }

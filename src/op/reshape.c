@@ -4,19 +4,21 @@
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
 	ls_shape shape = {.rank = op->int_count};
+	int64_t left; // elements that the dimensions so far do not account for
 	if (!ls_op__expect(program, op, op->input_count == 1 && op->num_count == 0, "one input") ||
 	    !ls_op__expect(program, op, op->int_count >= 1 && op->int_count <= LS_RANK_MAX, "1 to 4 dimensions"))
 		return false;
+	left = ls_shape_count(&ls_op__input(program, op, 0)->shape);
 	for (int i = 0; i < shape.rank; i++) {
-		if (!ls_op__expect(program, op, op->ints[i] >= 1 && op->ints[i] <= INT32_MAX, "dimensions of at least 1"))
+		if (!ls_op__expect(program, op, op->ints[i] >= 1 && left % op->ints[i] == 0, "as many elements as before"))
 			return false;
 		shape.dim[i] = op->ints[i];
+		left /= op->ints[i];
 	}
 	out[0] = ls_op__f32(program, &shape);
 	out[0].bits = ls_op__input(program, op, 0)->bits; // the words are passed on as they are
 	op->output_count = 1;
-	return ls_op__expect(program, op, ls_shape_count(&shape) == ls_shape_count(&ls_op__input(program, op, 0)->shape),
-	                     "as many elements as before");
+	return ls_op__expect(program, op, left == 1, "as many elements as before");
 }
 
 static void gradient(ls_op_grad *g)

@@ -174,7 +174,7 @@ static void test_changed_values_are_found_at_their_step(void **state)
 	check_lie_before_products(SETS("train.commit_every=3"), (lie){.step = 5, .value = "x"}, 4);
 	check_lie_before_products(SETS("train.commit_every=3"), (lie){.step = 5, .value = "fc"}, 4);
 	check_lie(NULL, (lie){.step = 3, .value = "loss"}, LS_VERDICT_MISMATCH, 3);                       // only reported, yet committed
-	check_lie_before_products(SETS("model.arch=lenet5"), (lie){.step = 2, .value = "relu1"}, 2);
+	check_lie_before_products(SETS("model.arch=lenet5"), (lie){.step = 2, .value = "pool1"}, 2);
 }
 
 static void test_forged_entries_are_found_at_their_step(void **state)

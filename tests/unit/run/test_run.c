@@ -202,6 +202,38 @@ static void test_reopening_drops_what_lies_beyond(void **state)
 	tiny_close(&t);
 }
 
+/* Leaves that are well-formed, hash to their head, and yet do not belong where they stand. */
+static void test_leaves_must_fit_their_places(void **state)
+{
+	ls_error err = LS_ERROR_INIT;
+	tiny t;
+	tiny_open(&t, NULL);
+	for (int wrong = 0; wrong < 5; wrong++) {
+		char dir[TEST_PATH];
+		ls_run *run;
+		ls_damage damage;
+		ls_leaf leaf;
+		path_in(dir, t.dir, (char[]){(char)('a' + wrong), 0});
+		assert_ok(ls_run_create(&run, dir, t.plan, nonce, &err));
+		leaf = leaf_of(run, 0);
+		leaf.job.byte[0] ^= wrong == 1;
+		leaf.run.byte[0] ^= wrong == 2;
+		assert_ok(ls_run_append_leaf(run, &leaf, &err));
+		leaf = leaf_of(run, wrong == 3 ? 0 : 1);
+		leaf.step += wrong == 4;
+		assert_ok(ls_run_append_log(run, 1, "", 0, &err));
+		assert_ok(ls_run_append_leaf(run, &leaf, &err));
+		assert_ok(ls_run_sync(run, &err));
+		ls_run_free(run);
+		assert_ok(ls_run_open(&run, dir, &damage, &err));
+		assert_int_equal(damage.found, wrong != 0);
+		if (wrong)
+			assert_string_equal(damage.file, "leaves");
+		ls_run_free(run);
+	}
+	tiny_close(&t);
+}
+
 static void test_a_run_of_another_job_is_not_reopened(void **state)
 {
 	ls_error err = LS_ERROR_INIT;
@@ -472,6 +504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_leaves_and_steps), cmocka_unit_test(test_ids_depend_on_the_nonce),
 		cmocka_unit_test(test_nothing_is_overwritten), cmocka_unit_test(test_reopening_drops_what_lies_beyond),
+		cmocka_unit_test(test_leaves_must_fit_their_places),
 		cmocka_unit_test(test_a_run_of_another_job_is_not_reopened), cmocka_unit_test(test_blocks_of_the_rounding_log),
 		cmocka_unit_test(test_every_cut_or_flip_of_a_block_shows), cmocka_unit_test(test_metrics_lines),
 		cmocka_unit_test(test_snapshot_policies), cmocka_unit_test(test_plans_and_offline_plans_agree),
