@@ -64,6 +64,7 @@ typedef struct ls_exec_options {
 	const int *keep; /* values that must still be readable after the step */
 	int keep_count;
 	const ls_watch *watch; /* may be NULL */
+	bool state_only; /* no step will run: only the state's buffers are made, for reading snapshots */
 } ls_exec_options;
 #define LS_EXEC_OPTIONS_VERSION 1
 #define LS_EXEC_OPTIONS_INIT {.version = LS_EXEC_OPTIONS_VERSION}

@@ -6,12 +6,14 @@
 typedef struct checker {
 	ls_job_plan *plan;
 	ls_platform *platform;
-	ls_replay *replay;
+	ls_hasher *hasher;
+	ls_exec *exec;
 } checker;
 
 static void close_checker(checker *c)
 {
-	ls_replay_free(c->replay);
+	ls_exec_free(c->exec);
+	ls_hasher_free(c->hasher);
 	ls_platform_free(c->platform);
 	ls_plan_free(c->plan);
 }
@@ -21,7 +23,7 @@ static ls_status open_checker(checker *c, const ls_run *run, ls_damage *damage, 
 	ls_status status;
 	ls_error why = LS_ERROR_INIT;
 	ls_platform_options platform = LS_PLATFORM_OPTIONS_INIT;
-	ls_replay_options replay = LS_REPLAY_OPTIONS_INIT;
+	ls_exec_options exec = LS_EXEC_OPTIONS_INIT;
 	status = ls_plan_open_offline(&c->plan, ls_run_job(run), ls_run_binding(run), &why);
 	if (status == LS_ERR_INPUT || status == LS_ERR_LIMIT || status == LS_ERR_NOT_FOUND || status == LS_ERR_UNSUPPORTED) {
 		*damage = (ls_damage){.found = true, .file = "job.bin"}; // well-formed, but not what its own fields expand to
@@ -31,9 +33,12 @@ static ls_status open_checker(checker *c, const ls_run *run, ls_damage *damage, 
 	if (status != LS_OK)
 		return ls_error_set(err, status, "%s", why.text);
 	LS_TRY(ls_platform_open(&c->platform, "native", &platform, err));
-	replay.plan = c->plan;
-	replay.platform = c->platform;
-	LS_TRY(ls_replay_open(&c->replay, &replay, err));
+	LS_TRY(ls_hasher_open(&c->hasher, 1, err));
+	exec.program = ls_model_step(ls_plan_model(c->plan));
+	exec.platform = c->platform;
+	exec.hasher = c->hasher;
+	exec.state_only = true;
+	LS_TRY(ls_exec_open(&c->exec, &exec, err));
 done:
 	return status;
 }
@@ -96,7 +101,7 @@ ls_status ls_verify_run(const char *dir, ls_damage *damage, ls_hash *root, ls_er
 	if (damage->found)
 		goto done;
 	LS_TRY(check_log(run, c.plan, damage, err));
-	LS_TRY(check_snapshots(run, ls_replay_exec(c.replay), damage, err));
+	LS_TRY(check_snapshots(run, c.exec, damage, err));
 done:
 	close_checker(&c);
 	ls_run_free(run);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void *ls_alloc(size_t count, size_t size)
 {
@@ -28,4 +29,10 @@ char *ls_strdup(const char *s)
 	if (copy)
 		memcpy(copy, s, len);
 	return copy;
+}
+
+uint64_t ls_memory_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }

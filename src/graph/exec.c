@@ -79,11 +79,23 @@ static int most_inputs(const ls_program *program)
 	return most;
 }
 
+/* A job may come from anybody: what cannot fit is refused before the system is asked for it. */
+static ls_status check_memory(const ls_exec *e, ls_error *err)
+{
+	uint64_t need = e->options.state_only ? 0 : (uint64_t)e->plan.arena, have = ls_memory_bytes();
+	for (int i = 0; i < ls_program_states(e->options.program); i++)
+		need += 4 * (uint64_t)ls_shape_count(&ls_program_value(e->options.program, i)->shape);
+	if (need <= have)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_NOMEM, "values and state: found %llu bytes, expected at most this machine's %llu\n"
+	                    "  hint: a smaller train.batch or model needs less", (unsigned long long)need, (unsigned long long)have);
+}
+
 static bool allocate(ls_exec *e)
 {
 	const ls_program *p = e->options.program;
 	size_t ops = (size_t)ls_program_ops(p), states = (size_t)ls_program_states(p);
-	e->arena = ls_alloc((size_t)e->plan.arena, 1);
+	e->arena = ls_alloc(e->options.state_only ? 0 : (size_t)e->plan.arena, 1);
 	e->state = ls_alloc(states, sizeof *e->state);
 	e->product = ls_alloc(ops, sizeof *e->product);
 	e->def = ls_alloc(ops, sizeof *e->def);
@@ -105,7 +117,7 @@ static bool allocate(ls_exec *e)
 static bool allocate_gathered(ls_exec *e)
 {
 	int64_t terms = 1, words = 1;
-	for (int i = 0; i < e->product_count; i++) {
+	for (int i = 0; i < e->product_count && !e->options.state_only; i++) {
 		const ls_product *p = &e->product[e->products[i]];
 		int64_t support = (p->rows + p->columns) * ((p->terms + 63) / 64);
 		if (ls_product_all_terms(p) > terms)
@@ -156,6 +168,7 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");
 	e->options = *options;
 	LS_TRY(ls_graph__plan(&e->plan, options->program, options->keep, options->keep_count, err));
+	LS_TRY(check_memory(e, err));
 	room = allocate(e);
 	if (room) {
 		describe_ops(e);

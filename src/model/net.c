@@ -17,6 +17,7 @@ static ls_parameter *new_parameter(ls_net *net)
 		net->parameter = bigger;
 		net->room = room;
 	}
+	net->parameter[net->count].number = net->count;
 	return &net->parameter[net->count++];
 }
 
