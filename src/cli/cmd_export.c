@@ -12,26 +12,31 @@ struct exported {
 	ls_export_result result;
 };
 
-/* The snapshot is read into the state of an executor that executes nothing, so neither data nor weights to start from are
+/* The snapshot is read into the state of an executor that cannot execute, so neither data nor weights to start from are
  * needed. */
 static ls_status export(struct exported *out, ls_cli_session *s, const ls_cli_args *args, ls_damage *damage, ls_error *err)
 {
 	ls_platform_options platform = LS_PLATFORM_OPTIONS_INIT;
-	ls_replay_options replay_options = LS_REPLAY_OPTIONS_INIT;
-	ls_replay *replay = NULL;
+	ls_exec_options options_of_exec = LS_EXEC_OPTIONS_INIT;
+	ls_hasher *hasher = NULL;
+	ls_exec *exec = NULL;
 	ls_status status;
 	LS_TRY(ls_plan_open_offline(&s->plan, ls_run_job(s->run), ls_run_binding(s->run), err));
 	LS_TRY(ls_platform_open(&s->platform, "native", &platform, err));
-	replay_options.plan = s->plan;
-	replay_options.platform = s->platform;
-	LS_TRY(ls_replay_open(&replay, &replay_options, err));
-	LS_TRY(ls_cli__load_last(s->run, ls_replay_exec(replay), &out->step, damage, err));
+	LS_TRY(ls_hasher_open(&hasher, 1, err));
+	options_of_exec.program = ls_model_step(ls_plan_model(s->plan));
+	options_of_exec.platform = s->platform;
+	options_of_exec.hasher = hasher;
+	options_of_exec.state_only = true;
+	LS_TRY(ls_exec_open(&exec, &options_of_exec, err));
+	LS_TRY(ls_cli__load_last(s->run, exec, &out->step, damage, err));
 	if (damage->found)
 		goto done;
-	LS_TRY(ls_exec_state_root(ls_replay_exec(replay), &out->state_root, err));
-	LS_TRY(ls_export(s->plan, ls_replay_exec(replay), ls_cli__value(args, "output"), ls_cli__given(args, "force"), &out->result, err));
+	LS_TRY(ls_exec_state_root(exec, &out->state_root, err));
+	LS_TRY(ls_export(s->plan, exec, ls_cli__value(args, "output"), ls_cli__given(args, "force"), &out->result, err));
 done:
-	ls_replay_free(replay);
+	ls_exec_free(exec);
+	ls_hasher_free(hasher);
 	return status;
 }
 

@@ -100,10 +100,10 @@ done:
 }
 
 /* The op that makes a tensor in step 0: drawn, constant, or, for weights of a job that says so, taken from elsewhere. */
-static ls_op_spec init_op(const ls_model_options *o, const ls_parameter *p, int position, int weight)
+static ls_op_spec init_op(const ls_model_options *o, const ls_parameter *p, int weight)
 {
 	ls_op_spec spec = {.kind = p->init.kind == LS_INIT_UNIFORM ? "init_uniform" : "init_const", .name = p->name,
-	                   .ints = {o->seed, position}, .int_count = 2, .nums = {p->init.value}, .num_count = 1};
+	                   .ints = {o->seed, p->number}, .int_count = 2, .nums = {p->init.value}, .num_count = 1};
 	if (o->import && !p->slot) {
 		spec = (ls_op_spec){.kind = "import", .name = p->name, .int_count = 5};
 		for (int i = 0; i < 4; i++)
@@ -133,16 +133,8 @@ static ls_status build_init(ls_model *m, const ls_net *net, const state_list *st
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the program of step 0");
 	LS_TRY(ls_program_open(&m->init, net->options->bits, net->options->state_bits, err));
 	for (int i = 0; i < state->count; i++) {
-<<<<<<< HEAD
-		ls_op_spec spec = init_op(net->options, &state->tensor[i], i, weights);
+		ls_op_spec spec = init_op(net->options, &state->tensor[i], weights);
 		weights += !state->tensor[i].slot;
-=======
-		const ls_parameter *p = &state->tensor[i];
-		ls_op_spec spec = {.kind = p->init.kind == LS_INIT_UNIFORM ? "init_uniform" : "init_const", .name = p->name,
-		                   .ints = {net->options->seed, p->number}, .int_count = 2 + p->shape.rank, .nums = {p->init.value}, .num_count = 1};
-		for (int d = 0; d < p->shape.rank; d++)
-			spec.ints[2 + d] = p->shape.dim[d];
->>>>>>> main
 		values[i] = ls_op_append(m->init, &spec);
 	}
 	append_commit(m->init, values, state->count);

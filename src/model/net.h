@@ -15,11 +15,8 @@ typedef struct ls_parameter {
 	char name[LS_NAME_MAX];
 	ls_shape shape;
 	ls_init init;
-<<<<<<< HEAD
 	bool slot; /* a tensor that the optimizer keeps beside a parameter */
-=======
 	int number; /* in the order of the layers: its stream of random numbers, whatever the optimizer keeps beside it */
->>>>>>> main
 } ls_parameter;
 
 /* A network being listed. The layers are walked twice: once to learn the parameters (a state is declared before the first
