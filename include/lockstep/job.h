@@ -33,6 +33,7 @@ typedef enum ls_job_mode {
 } ls_job_mode;
 
 typedef enum ls_job_pool { LS_JOB_POOL_MAX = 0, LS_JOB_POOL_AVG = 1 } ls_job_pool;
+typedef enum ls_job_head { LS_JOB_HEAD_CIFAR = 0, LS_JOB_HEAD_TORCHVISION = 1 } ls_job_head;
 typedef enum ls_job_schedule { LS_JOB_CONSTANT = 0, LS_JOB_STEP = 1, LS_JOB_COSINE = 2 } ls_job_schedule;
 typedef enum ls_job_compute { LS_JOB_FP64 = 0, LS_JOB_FP32 = 1 } ls_job_compute;
 typedef enum ls_job_threshold { LS_JOB_CERTIFIED = 0, LS_JOB_FIXED = 1, LS_JOB_ADAPTIVE = 2 } ls_job_threshold;
@@ -60,6 +61,8 @@ typedef struct ls_job_spec {
 		uint64_t classes;
 		ls_job_list hidden; /* widths of hidden layers; empty where not given */
 		uint32_t pool;      /* ls_job_pool */
+		double width;       /* factor of channels */
+		uint32_t head;      /* ls_job_head */
 		/* safetensors file that the weights start from; empty where not given; never part of the signed bytes, which
 		 * hold the root of what it says (ls_job_binding) */
 		char init_from[LS_JOB_DATA_PATH_MAX + 1];

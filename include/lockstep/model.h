@@ -10,6 +10,9 @@
 #define LS_MODEL_HIDDEN_MAX 16
 #define LS_MODEL_CHANNELS_MAX 3
 
+/* What follows the convolutions of vgg: one dense layer, or torchvision's pooling to 7×7 and three. */
+typedef enum ls_model_head { LS_MODEL_HEAD_CIFAR = 0, LS_MODEL_HEAD_TORCHVISION = 1 } ls_model_head;
+
 typedef struct ls_model_options {
 	int version;
 	const char *arch;
@@ -17,6 +20,8 @@ typedef struct ls_model_options {
 	int64_t hidden[LS_MODEL_HIDDEN_MAX]; /* mlp */
 	int hidden_count;
 	bool average_pool; /* lenet5: average instead of max pooling */
+	double width_scale; /* vgg, resnet: factor of all channels, > 0 */
+	ls_model_head head; /* vgg */
 	int64_t channels, height, width; /* one sample */
 	double mean[LS_MODEL_CHANNELS_MAX], std[LS_MODEL_CHANNELS_MAX]; /* of bytes, per channel */
 	int64_t crop; /* training samples are moved by up to so many pixels, over zeros; 0: not */
@@ -29,7 +34,7 @@ typedef struct ls_model_options {
 	int64_t eval_samples, eval_batch; /* 0: no eval program is built */
 } ls_model_options;
 #define LS_MODEL_OPTIONS_VERSION 1
-#define LS_MODEL_OPTIONS_INIT {.version = LS_MODEL_OPTIONS_VERSION, .optim = LS_OPTIM_OPTIONS_INIT}
+#define LS_MODEL_OPTIONS_INIT {.version = LS_MODEL_OPTIONS_VERSION, .width_scale = 1, .optim = LS_OPTIM_OPTIONS_INIT}
 
 typedef struct ls_model ls_model;
 
@@ -37,11 +42,14 @@ typedef struct ls_model ls_model;
 ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_error *err);
 void ls_model_free(ls_model *model);
 
-/* Borrowed. The outputs of init's ops carry the names of step's state; eval's state is the parameters alone. */
+/* Borrowed. The outputs of init's ops carry the names of step's state; eval's state is the parameters and buffers
+ * (running statistics) without the optimizer's tensors. */
 const ls_program *ls_model_init(const ls_model *model);
 const ls_program *ls_model_step(const ls_model *model);
 const ls_program *ls_model_eval(const ls_model *model); /* NULL where not asked for */
 
+/* Elements of all parameters: what is trained, buffers not among them. */
+int64_t ls_model_parameters(const ls_model *model);
 /* Is tensor `state` of step's state a weight (a parameter or running statistic), not a tensor of the optimizer? */
 bool ls_model_is_weight(const ls_model *model, int state);
 

@@ -24,12 +24,14 @@ typedef enum ls_op_class {
 
 /* Which elements of a convolution's tensor (N, channels, height, width) meet which tap. Row r of the matrix is a
  * position (n, oy, ox) of a grid of rows out_height × out_width per image; column k is a tap (c, ky, kx).
- * y = (oy·step + offset + ky·tap)/divisor where that divides and 0 ≤ y < height, else the tap is no term; x likewise. */
+ * y = (oy·step + offset + ky·tap)/divisor where that divides and 0 ≤ y < height, else the tap is no term;
+ * x likewise, with offset + skew. */
 typedef struct ls_patches {
 	int64_t channels, height, width;
 	int64_t kernel_height, kernel_width;
 	int64_t out_height, out_width;
 	int64_t step, offset, tap, divisor;
+	int64_t skew;
 } ls_patches;
 
 typedef enum ls_operand_kind {
@@ -174,6 +176,8 @@ double ls_schedule_lr(const ls_schedule *schedule, uint64_t step);
 
 /* ---- whole tensors ---- */
 
+struct ls_loops;
+
 /* One op on whole tensors. in[i], out[o] point at the values' words. */
 typedef struct ls_op_call {
 	const ls_program *program;
@@ -185,6 +189,7 @@ typedef struct ls_op_call {
 	const ls_samples *samples;
 	const ls_imports *imports;
 	ls_pool *pool;
+	const struct ls_loops *loops; /* the inner loops that kernels use (src/kernel/loops.h); NULL: portable ones */
 } ls_op_call;
 
 /* Computes every output element by `element`: the reference that kernels must equal. Not for products or commit. */

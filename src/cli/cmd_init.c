@@ -16,6 +16,10 @@ static const struct {
 	{"logreg", "logistic regression: one matrix and a bias"},
 	{"mlp", "multilayer perceptron: model.hidden gives the widths"},
 	{"lenet5", "LeNet-5: two convolutions, two poolings, three dense layers"},
+	{"vgg11", "VGG-11: eight convolutions; model.head: cifar or torchvision"},
+	{"vgg16", "VGG-16: thirteen convolutions"},
+	{"resnet18", "ResNet-18 for small images; model.width scales its channels"},
+	{"resnet50", "ResNet-50 for small images"},
 };
 
 static void print_list(const ls_cli *cli)

@@ -147,6 +147,8 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	for (int i = 0; i < o.hidden_count; i++)
 		o.hidden[i] = (int64_t)spec->model.hidden.item[i];
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
+	o.width_scale = spec->model.width;
+	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;
 	o.channels = (int64_t)p->binding.shape[0];
 	o.height = (int64_t)p->binding.shape[1];
 	o.width = (int64_t)p->binding.shape[2];
@@ -329,8 +331,5 @@ void ls_plan_estimate(const ls_job_plan *p, ls_plan_cost *out)
 	}
 	for (int s = 0; s < ls_program_states(program); s++)
 		out->state_bytes += 4 * ls_shape_count(&ls_program_value(program, s)->shape);
-	program = ls_model_init(p->model);
-	for (int i = 0; i + 1 < ls_program_ops(program); i++)
-		if (strcmp(ls_program_op(program, i)->kind, "init_const"))
-			out->parameters += ls_shape_count(&ls_program_value(program, ls_program_op(program, i)->outputs[0])->shape);
+	out->parameters = ls_model_parameters(p->model);
 }

@@ -7,6 +7,7 @@
 #define BIT(choice) (1u << (choice))
 
 static const char *const pools[] = {"max", "avg", NULL};
+static const char *const heads[] = {"cifar", "torchvision", NULL};
 static const char *const augmentations[] = {"crop", "flip", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const modes[] = {"logged", "plain", "exact", "pinned", NULL};
@@ -22,13 +23,17 @@ const ls_job__field ls_job__fields[] = {
 	{.path = "name", .type = LS_JOB__NAME, .offset = AT(name), .min = 1, .max = LS_JOB_NAME_MAX,
 	 .flags = LS_JOB__REQUIRED, .help = "what people call this job"},
 	{.path = "model.arch", .type = LS_JOB__WORD, .offset = AT(model.arch), .min = 1, .max = LS_JOB_WORD_MAX,
-	 .flags = LS_JOB__REQUIRED, .help = "the model: logreg, mlp, lenet5"},
+	 .flags = LS_JOB__REQUIRED, .help = "the model: logreg, mlp, lenet5, vgg11, vgg16, resnet18, resnet50"},
 	{.path = "model.classes", .type = LS_JOB__INT, .offset = AT(model.classes), .min = 2, .max = 65536,
 	 .flags = LS_JOB__REQUIRED, .example = "10", .help = "number of classes"},
 	{.path = "model.hidden", .type = LS_JOB__INTS, .offset = AT(model.hidden), .min = 1, .max = 65536,
 	 .flags = LS_JOB__UNSET, .example = "[256, 128]", .for_arch = "mlp", .help = "widths of the hidden layers (mlp)"},
 	{.path = "model.pool", .type = LS_JOB__CHOICE, .offset = AT(model.pool), .choices = pools, .fallback = "max",
 	 .example = "max", .for_arch = "lenet5", .help = "kind of pooling (lenet5)"},
+	{.path = "model.width", .type = LS_JOB__REAL, .offset = AT(model.width), .min = 0.001, .max = 16, .fallback = "1",
+	 .help = "factor of all channels, rounded to at least one each (vgg, resnet)"},
+	{.path = "model.head", .type = LS_JOB__CHOICE, .offset = AT(model.head), .choices = heads, .fallback = "cifar",
+	 .help = "one dense layer, or torchvision's three (vgg)"},
 	{.path = "model.init_from", .type = LS_JOB__PATH, .offset = AT(model.init_from), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
 	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "weights.safetensors", .for_arch = "",
 	 .help = "weights to start from; their root is part of the job id, this path is not"},

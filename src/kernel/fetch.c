@@ -66,7 +66,7 @@ static void fetch_taps(const ls_patches *p, const float *x, int64_t row, int64_t
 		int64_t run = smaller(k, p->out_width - ox), y = oy * p->step + p->offset + ky * p->tap;
 		if (y >= 0 && y % p->divisor == 0 && y / p->divisor < p->height)
 			fetch_line(p, x + (n * p->channels + channel) * plane + y / p->divisor * p->width,
-			           ox * p->step + p->offset + kx * p->tap, run, dst);
+			           ox * p->step + p->offset + p->skew + kx * p->tap, run, dst);
 		else
 			memset(dst, 0, (size_t)run * sizeof *dst);
 		k -= run;

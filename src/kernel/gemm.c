@@ -21,6 +21,7 @@ struct ls_gemm {
 	ls_pool *pool;
 	int workers;
 	struct worker *worker;
+	ls_spread spread;
 };
 
 // One product in progress.
@@ -231,6 +232,7 @@ void ls_kernel__gemm_free(ls_gemm *g)
 		ls_flag_list_free(&g->worker[i].finish.flags);
 	}
 	ls_free(g->worker);
+	ls_kernel__spread_free(&g->spread);
 	ls_free(g);
 }
 
@@ -248,6 +250,11 @@ static ls_status gather(ls_gemm *g, const ls_product_call *call)
 	return status;
 }
 
+static ls_status run_part(void *context, const ls_product_call *part, ls_error *err)
+{
+	return ls_kernel__gemm_run(context, part, err);
+}
+
 ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error *err)
 {
 	const ls_product *p = call->product;
@@ -255,6 +262,8 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 	bool extra = p->bias != LS_BIAS_NONE;
 	ls_status status = LS_OK;
 	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
+	if (ls_kernel__is_spread(p))
+		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
 	job.a = (ls_source){&p->a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
 	job.b = (ls_source){&p->b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
 	plan_tiles(&job);

@@ -18,6 +18,7 @@
 
 #include "kernel/finish.h"
 #include "kernel/pack.h"
+#include "kernel/spread.h"
 
 /* One block of a tile: c = add ? c + a·b : a·b. Layouts as packed. */
 typedef struct ls_block {

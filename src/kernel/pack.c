@@ -72,7 +72,7 @@ static int find_segments(const ls_patches *p, int64_t row, int n, struct segment
 		int64_t run = p->out_width - ox;
 		run = run < n - lane ? run : n - lane;
 		run = run < most ? run : most;
-		out[count++] = (struct segment){lane, (int)run, image, oy * p->step + p->offset, ox * p->step + p->offset};
+		out[count++] = (struct segment){lane, (int)run, image, oy * p->step + p->offset, ox * p->step + p->offset + p->skew};
 		lane += (int)run;
 		ox += run;
 		if (ox == p->out_width) {

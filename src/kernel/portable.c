@@ -102,6 +102,6 @@ void ls_kernel__portable(ls_kernel_table *t)
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
 		.tile = tile, .widen = widen, .transpose = transpose, .expand = expand,
-		.round = round_row, .test = test_row,
+		.round = round_row, .test = test_row, .loops = ls_kernel__loops_portable(),
 	};
 }

@@ -4,12 +4,20 @@ static const struct row_kernel {
 	const char *kind;
 	bool (*run)(const ls_op_call *call);
 } row_kernels[] = {
+	{"adaptive_avgpool", ls_kernel__rows_adaptive_avgpool},
+	{"adaptive_avgpool_grad", ls_kernel__rows_adaptive_avgpool_grad},
 	{"add", ls_kernel__rows_add},
 	{"avgpool", ls_kernel__rows_avgpool},
 	{"avgpool_grad", ls_kernel__rows_avgpool_grad},
+	{"batch_norm", ls_kernel__rows_batch_norm},
+	{"batch_norm_dinput", ls_kernel__rows_batch_norm_dinput},
+	{"channel_dot", ls_kernel__rows_channel_dot},
+	{"channel_stats", ls_kernel__rows_channel_stats},
 	{"channel_sum", ls_kernel__rows_channel_sum},
 	{"cross_entropy", ls_kernel__rows_cross_entropy},
 	{"cross_entropy_grad", ls_kernel__rows_cross_entropy_grad},
+	{"init_normal", ls_kernel__rows_init_normal},
+	{"init_uniform", ls_kernel__rows_init_uniform},
 	{"load", ls_kernel__rows_load},
 	{"maxpool", ls_kernel__rows_maxpool},
 	{"maxpool_grad", ls_kernel__rows_maxpool_grad},

@@ -6,16 +6,26 @@
 
 #include <lockstep/op.h>
 
+#include "kernel/loops.h"
+
 /* Runs the op where there is a loop for it; false, with nothing written, where there is none. Uses call->pool. */
 bool ls_kernel__rows_run(const ls_op_call *call);
 
 /* One op's loop. May decline some attributes or shapes by returning false. */
+bool ls_kernel__rows_adaptive_avgpool(const ls_op_call *call);
+bool ls_kernel__rows_adaptive_avgpool_grad(const ls_op_call *call);
 bool ls_kernel__rows_add(const ls_op_call *call);
 bool ls_kernel__rows_avgpool(const ls_op_call *call);
 bool ls_kernel__rows_avgpool_grad(const ls_op_call *call);
+bool ls_kernel__rows_batch_norm(const ls_op_call *call);
+bool ls_kernel__rows_batch_norm_dinput(const ls_op_call *call);
+bool ls_kernel__rows_channel_dot(const ls_op_call *call);
+bool ls_kernel__rows_channel_stats(const ls_op_call *call);
 bool ls_kernel__rows_channel_sum(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy_grad(const ls_op_call *call);
+bool ls_kernel__rows_init_normal(const ls_op_call *call);
+bool ls_kernel__rows_init_uniform(const ls_op_call *call);
 bool ls_kernel__rows_load(const ls_op_call *call);
 bool ls_kernel__rows_maxpool(const ls_op_call *call);
 bool ls_kernel__rows_maxpool_grad(const ls_op_call *call);
@@ -35,6 +45,11 @@ static inline const ls_shape *rows_input_shape(const ls_op_call *call, int input
 static inline const ls_shape *rows_output_shape(const ls_op_call *call, int output)
 {
 	return &ls_program_value(call->program, call->op->outputs[output])->shape;
+}
+
+static inline const ls_loops *rows_loops(const ls_op_call *call)
+{
+	return call->loops ? call->loops : ls_kernel__loops_portable();
 }
 
 static inline int rows_bits(const ls_op_call *call, int output)

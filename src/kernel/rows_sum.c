@@ -1,4 +1,4 @@
-// channel_sum, in the canonical order of rsum (num.h). Both forms sum blocks of 256 terms here and leave the sums of
+// channel_sum, channel_dot and channel_stats, in the canonical order of rsum (num.h). All sum blocks of 256 terms here and leave the sums of
 // blocks to the streaming form, for which a block's sum is a term one level up.
 #include "kernel/rows.h"
 
@@ -29,21 +29,41 @@ static void sum_columns(const ls_op_call *call, int64_t begin, int64_t end)
 }
 
 // (N, C, H, W): each plane is a run.
-static void sum_planes(const ls_op_call *call, int64_t begin, int64_t end)
+typedef double (*block_fn)(const ls_op_call *call, int64_t at, int64_t n, double mean);
+
+static double block_sum(const ls_op_call *call, int64_t at, int64_t n, double mean)
+{
+	return rows_loops(call)->sum((const float *)call->in[0] + at, n);
+}
+
+static double block_squares(const ls_op_call *call, int64_t at, int64_t n, double mean)
+{
+	return rows_loops(call)->squares((const float *)call->in[0] + at, n, mean);
+}
+
+static double block_dot(const ls_op_call *call, int64_t at, int64_t n, double mean)
+{
+	return rows_loops(call)->dot((const float *)call->in[0] + at, (const float *)call->in[1] + at, n);
+}
+
+static double over_channel(const ls_op_call *call, int64_t c, block_fn block, double mean)
 {
 	const ls_shape *x = rows_input_shape(call, 0);
 	int64_t pixels = x->dim[2] * x->dim[3];
-	float *out = call->out[0];
-	for (int64_t c = begin; c < end; c++) {
-		ls_rsum blocks;
-		ls_rsum_init(&blocks);
-		for (int64_t n = 0; n < x->dim[0]; n++) {
-			const float *plane = (const float *)call->in[0] + (n * x->dim[1] + c) * pixels;
-			for (int64_t i = 0; i < pixels; i += BLOCK)
-				ls_rsum_push(&blocks, ls_rsum_f32(plane + i, pixels - i < BLOCK ? pixels - i : BLOCK));
-		}
-		out[c] = rows_round(ls_rsum_finish(&blocks), rows_bits(call, 0));
+	ls_rsum blocks;
+	ls_rsum_init(&blocks);
+	for (int64_t n = 0; n < x->dim[0]; n++) {
+		int64_t plane = (n * x->dim[1] + c) * pixels;
+		for (int64_t i = 0; i < pixels; i += BLOCK)
+			ls_rsum_push(&blocks, block(call, plane + i, pixels - i < BLOCK ? pixels - i : BLOCK, mean));
 	}
+	return ls_rsum_finish(&blocks);
+}
+
+static void sum_planes(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	for (int64_t c = begin; c < end; c++)
+		((float *)call->out[0])[c] = rows_round(over_channel(call, c, block_sum, 0), rows_bits(call, 0));
 }
 
 bool ls_kernel__rows_channel_sum(const ls_op_call *call)
@@ -53,5 +73,35 @@ bool ls_kernel__rows_channel_sum(const ls_op_call *call)
 		ls_kernel__rows_ranges(call, x->dim[1], COLUMNS, sum_columns);
 	else
 		ls_kernel__rows_ranges(call, x->dim[1], 1, sum_planes);
+	return true;
+}
+
+static void channel_dot(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	for (int64_t c = begin; c < end; c++)
+		((float *)call->out[0])[c] = rows_round(over_channel(call, c, block_dot, 0), rows_bits(call, 0));
+}
+
+bool ls_kernel__rows_channel_dot(const ls_op_call *call)
+{
+	ls_kernel__rows_ranges(call, rows_input_shape(call, 0)->dim[1], 1, channel_dot);
+	return true;
+}
+
+// The second pass finds what fits of a channel in the cache.
+static void channel_stats(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	const ls_shape *x = rows_input_shape(call, 0);
+	float *mean = call->out[0], *variance = call->out[1];
+	double n = (double)(x->dim[0] * x->dim[2] * x->dim[3]);
+	for (int64_t c = begin; c < end; c++) {
+		mean[c] = rows_round(over_channel(call, c, block_sum, 0) / n, rows_bits(call, 0));
+		variance[c] = rows_round(over_channel(call, c, block_squares, (double)mean[c]) / n, rows_bits(call, 1));
+	}
+}
+
+bool ls_kernel__rows_channel_stats(const ls_op_call *call)
+{
+	ls_kernel__rows_ranges(call, rows_input_shape(call, 0)->dim[1], 1, channel_stats);
 	return true;
 }

@@ -21,6 +21,7 @@ static void use_avx2(ls_kernel_table *t)
 	ls_kernel__tile_avx2(t);
 	ls_kernel__pack_avx2(t);
 	ls_kernel__round_avx2(t);
+	t->loops = ls_kernel__loops_avx2();
 }
 
 static void use_avx512(ls_kernel_table *t)
@@ -29,6 +30,7 @@ static void use_avx512(ls_kernel_table *t)
 	ls_kernel__tile_avx512(t);
 	ls_kernel__pack_avx512(t);
 	ls_kernel__round_avx512(t);
+	t->loops = ls_kernel__loops_avx512();
 }
 #else
 static bool have_avx2(void)

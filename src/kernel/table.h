@@ -8,6 +8,8 @@
 
 #include <lockstep/base.h>
 
+#include "kernel/loops.h"
+
 #define LS_PANEL_LANES 16  /* most rows of a panel, on any instruction set */
 #define LS_BLOCK_TERMS 512 /* most terms of a K block, for any engine */
 
@@ -61,6 +63,8 @@ typedef struct ls_kernel_table {
 	/* Writes R(c[j]) to FP32 for all j where R(c−t) = R(c+t) and leaves the numbers of the others in hit[]; what it
 	 * writes for those is unspecified. Returns how many there are. Anything not finite is a hit. */
 	int64_t (*test)(float *out, const double *c, const ls_bound_row *bound, int64_t n, uint32_t *hit);
+
+	const ls_loops *loops; /* of the ops that are no products */
 } ls_kernel_table;
 
 /* Names: portable, avx2, avx512, neon. NULL: environment LOCKSTEP_ISA, else the best that this processor runs.

@@ -8,9 +8,10 @@
 struct ls_model {
 	ls_program *init, *step, *eval;
 	bool *weight; // one per tensor of step's state
+	int64_t parameters;
 };
 
-/* ---- the state: parameters and the optimizer's tensors, ascending by name ---- */
+/* ---- the state: parameters, buffers and the optimizer's tensors, ascending by name ---- */
 
 typedef struct state_list {
 	ls_parameter *tensor; // in order of name; an optimizer's tensors start at zero
@@ -31,7 +32,7 @@ static ls_status list_state(state_list *out, const ls_net *net, const ls_optim_d
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the list of parameters");
 	for (int i = 0; i < net->count; i++) {
 		out->tensor[out->count++] = net->parameter[i];
-		for (int s = 0; s < slots; s++) {
+		for (int s = 0; s < slots && !net->parameter[i].buffer; s++) {
 			ls_parameter *p = &out->tensor[out->count++];
 			*p = net->parameter[i];
 			p->init = (ls_init){LS_INIT_CONST, 0};
@@ -65,10 +66,12 @@ static int load(ls_net *net, int64_t samples, int64_t batch, bool shuffle)
 }
 
 /* load, forward, loss; returns the loss. */
-static int forward(ls_net *net, const ls_model_def *def, int64_t samples, int64_t batch, bool shuffle)
+static int forward(ls_net *net, const ls_model_def *def, int64_t samples, int64_t batch, bool training)
 {
-	int x = load(net, samples, batch, shuffle), logits = x < 0 ? -1 : def->build(net, x), p;
+	int x = load(net, samples, batch, training), logits, p;
 	ls_shape shape;
+	net->training = training;
+	logits = x < 0 ? -1 : def->build(net, x);
 	if (logits < 0)
 		return -1;
 	shape = ls_program_value(net->program, logits)->shape;
@@ -99,10 +102,13 @@ done:
 	return status;
 }
 
+static const char *const init_kinds[] = {[LS_INIT_UNIFORM] = "init_uniform", [LS_INIT_CONST] = "init_const",
+                                         [LS_INIT_NORMAL] = "init_normal"};
+
 /* The op that makes a tensor in step 0: drawn, constant, or, for weights of a job that says so, taken from elsewhere. */
 static ls_op_spec init_op(const ls_model_options *o, const ls_parameter *p, int weight)
 {
-	ls_op_spec spec = {.kind = p->init.kind == LS_INIT_UNIFORM ? "init_uniform" : "init_const", .name = p->name,
+	ls_op_spec spec = {.kind = init_kinds[p->init.kind], .name = p->name,
 	                   .ints = {o->seed, p->number}, .int_count = 2, .nums = {p->init.value}, .num_count = 1};
 	if (o->import && !p->slot) {
 		spec = (ls_op_spec){.kind = "import", .name = p->name, .int_count = 5};
@@ -144,29 +150,41 @@ done:
 	return status;
 }
 
-/* Gradients of all parameters, then one update op each, then commit of the whole new state. */
-static void backward(ls_program *program, const ls_net *net, const ls_optim_def *optim, const state_list *state, int loss)
+/* One op that makes the next value of each parameter. */
+static void update(ls_program *program, const ls_net *net, const ls_optim_def *optim, const int *wanted, const int *grads)
 {
 	const char *suffix[LS_OPTIM_SLOTS];
-	int slots = optim->slots(&net->options->optim, suffix), count = net->count;
-	int *wanted = ls_alloc((size_t)count, sizeof *wanted), *grads = ls_alloc((size_t)count, sizeof *grads);
-	int *next = ls_alloc((size_t)state->count, sizeof *next);
+	int slots = optim->slots(&net->options->optim, suffix), n = 0;
 	char name[LS_NAME_MAX];
-	if (!wanted || !grads || !next) {
-		ls_program_fail(program, LS_ERR_NOMEM, "no memory for %d gradients", count);
-		goto done;
-	}
-	for (int i = 0; i < count; i++)
-		wanted[i] = ls_program_find(program, net->parameter[i].name);
-	ls_autodiff(program, loss, wanted, count, grads);
-	for (int i = 0; i < count && !ls_program_failed(program); i++) {
+	for (int i = 0; i < net->count && !ls_program_failed(program); i++) {
 		int slot[LS_OPTIM_SLOTS] = {0};
+		if (net->parameter[i].buffer)
+			continue;
 		for (int s = 0; s < slots; s++) {
 			snprintf(name, sizeof name, "%.80s%s", net->parameter[i].name, suffix[s]);
 			slot[s] = ls_program_find(program, name);
 		}
-		optim->update(program, &net->options->optim, wanted[i], grads[i], slot);
+		optim->update(program, &net->options->optim, wanted[n], grads[n], slot);
+		n++;
 	}
+}
+
+/* Gradients of all parameters, then one update op each, then commit of the whole new state. */
+static void backward(ls_program *program, const ls_net *net, const ls_optim_def *optim, const state_list *state, int loss)
+{
+	int count = 0;
+	int *wanted = ls_alloc((size_t)net->count, sizeof *wanted), *grads = ls_alloc((size_t)net->count, sizeof *grads);
+	int *next = ls_alloc((size_t)state->count, sizeof *next);
+	char name[LS_NAME_MAX];
+	if (!wanted || !grads || !next) {
+		ls_program_fail(program, LS_ERR_NOMEM, "no memory for %d gradients", net->count);
+		goto done;
+	}
+	for (int i = 0; i < net->count; i++)
+		if (!net->parameter[i].buffer)
+			wanted[count++] = ls_program_find(program, net->parameter[i].name);
+	ls_autodiff(program, loss, wanted, count, grads);
+	update(program, net, optim, wanted, grads);
 	for (int i = 0; i < state->count; i++) {
 		snprintf(name, sizeof name, "%.88s.next", state->tensor[i].name);
 		next[i] = ls_program_find(program, name);
@@ -242,6 +260,9 @@ ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_erro
 	LS_TRY(discover(&net, def, err));
 	LS_TRY(list_state(&state, &net, optim, err));
 	LS_TRY(list_weights(m, &state, err));
+	for (int i = 0; i < net.count; i++)
+		if (!net.parameter[i].buffer)
+			m->parameters += ls_shape_count(&net.parameter[i].shape);
 	LS_TRY(build_init(m, &net, &state, err));
 	LS_TRY(build_step(m, &net, def, optim, &state, err));
 	if (options->eval_samples)
@@ -270,3 +291,4 @@ const ls_program *ls_model_init(const ls_model *m) { return m->init; }
 const ls_program *ls_model_step(const ls_model *m) { return m->step; }
 const ls_program *ls_model_eval(const ls_model *m) { return m->eval; }
 bool ls_model_is_weight(const ls_model *m, int state) { return m->weight[state]; }
+int64_t ls_model_parameters(const ls_model *m) { return m->parameters; }

@@ -28,6 +28,12 @@ float ls_log(float x)
 	return y != y ? ls_f32_bits(LS_NAN_BITS) : (float)y;
 }
 
+/* 1/√x has no FP32 midpoint within the two roundings of the FP64 expression: checked for all 2^32 arguments. */
+float ls_rsqrt(float x)
+{
+	return ls_f32(1.0 / ls_sqrt((double)x + 0.0)); /* adding +0 turns −0, whose reciprocal would be −inf, into +0 */
+}
+
 static double polynomial(const double *coefficients, int count, double x)
 {
 	double sum = coefficients[count - 1];

@@ -66,3 +66,14 @@ int64_t ls_op__argmax(const ls_reader *r, int input, const ls_shape *x, int64_t 
 		}
 	return best;
 }
+
+bool ls_op__adaptive_fits(const ls_shape *x)
+{
+	return x->dim[2] <= LS_POOL_EXTENT && x->dim[3] <= LS_POOL_EXTENT;
+}
+
+ls_window ls_op__adaptive_window(const ls_shape *x, const ls_shape *y, int64_t oy, int64_t ox)
+{
+	return (ls_window){oy * x->dim[2] / y->dim[2], ((oy + 1) * x->dim[2] + y->dim[2] - 1) / y->dim[2],
+	                   ox * x->dim[3] / y->dim[3], ((ox + 1) * x->dim[3] + y->dim[3] - 1) / y->dim[3]};
+}

@@ -21,4 +21,12 @@ bool ls_op__pool_made(ls_program *program, const ls_op *op, const ls_shape *x, c
 /* Index of the first maximum of a window in plane `plane` (= n·C + c) of input `input`; a NaN counts as larger than all. */
 int64_t ls_op__argmax(const ls_reader *r, int input, const ls_shape *x, int64_t plane, const ls_window *w);
 
+/* ---- adaptive pools: any image to any number of windows ---- */
+
+#define LS_POOL_EXTENT 32768 /* most rows or columns, so that no product of two overflows */
+
+bool ls_op__adaptive_fits(const ls_shape *x);
+/* Window (oy, ox) of the y->dim[2] × y->dim[3] over an image of x->dim[2] × x->dim[3]. */
+ls_window ls_op__adaptive_window(const ls_shape *x, const ls_shape *y, int64_t oy, int64_t ox);
+
 #endif

@@ -1,9 +1,9 @@
 #include "op/op.h"
 
 /* One coordinate of a tap: −1 where the tap falls outside or between the elements. */
-static int64_t coordinate(int64_t position, int64_t tap_index, int64_t extent, const ls_patches *p)
+static int64_t coordinate(int64_t position, int64_t tap_index, int64_t extent, int64_t offset, const ls_patches *p)
 {
-	int64_t y = position * p->step + p->offset + tap_index * p->tap;
+	int64_t y = position * p->step + offset + tap_index * p->tap;
 	if (y < 0 || y % p->divisor)
 		return -1;
 	y /= p->divisor;
@@ -14,8 +14,8 @@ static int64_t patch_index(const ls_patches *p, int64_t position, int64_t tap)
 {
 	int64_t image = position / (p->out_height * p->out_width), at = position % (p->out_height * p->out_width);
 	int64_t channel = tap / (p->kernel_height * p->kernel_width), in = tap % (p->kernel_height * p->kernel_width);
-	int64_t y = coordinate(at / p->out_width, in / p->kernel_width, p->height, p);
-	int64_t x = coordinate(at % p->out_width, in % p->kernel_width, p->width, p);
+	int64_t y = coordinate(at / p->out_width, in / p->kernel_width, p->height, p->offset, p);
+	int64_t x = coordinate(at % p->out_width, in % p->kernel_width, p->width, p->offset + p->skew, p);
 	if (y < 0 || x < 0)
 		return -1;
 	return ((image * p->channels + channel) * p->height + y) * p->width + x; // (N, C, H, W)

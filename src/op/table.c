@@ -1,9 +1,15 @@
 #include "op/op.h"
 
 static const ls_op_def *const table[] = {
+	&ls_op__adaptive_avgpool,
+	&ls_op__adaptive_avgpool_grad,
 	&ls_op__add,
 	&ls_op__avgpool,
 	&ls_op__avgpool_grad,
+	&ls_op__batch_norm,
+	&ls_op__batch_norm_dinput,
+	&ls_op__channel_dot,
+	&ls_op__channel_stats,
 	&ls_op__channel_sum,
 	&ls_op__commit,
 	&ls_op__conv2d,
@@ -13,6 +19,7 @@ static const ls_op_def *const table[] = {
 	&ls_op__cross_entropy_grad,
 	&ls_op__import,
 	&ls_op__init_const,
+	&ls_op__init_normal,
 	&ls_op__init_uniform,
 	&ls_op__load,
 	&ls_op__matmul,
@@ -21,6 +28,8 @@ static const ls_op_def *const table[] = {
 	&ls_op__relu,
 	&ls_op__relu_grad,
 	&ls_op__reshape,
+	&ls_op__rsqrt_eps,
+	&ls_op__running_average,
 	&ls_op__sgd,
 	&ls_op__softmax,
 };

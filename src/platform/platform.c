@@ -85,6 +85,8 @@ ls_status ls_platform_run(ls_platform *p, const ls_op_call *call, ls_error *err)
 		                    call->def->kind);
 	if (!pooled.pool)
 		pooled.pool = p->pool;
+	if (!pooled.loops)
+		pooled.loops = p->table.loops;
 	if (!p->def->row_kernels || !ls_kernel__rows_run(&pooled))
 		ls_op_reference(&pooled);
 	return LS_OK;

@@ -93,8 +93,8 @@ static inline void case_conv(product_case *c, random_source *r, int direction, i
 	int64_t kh = draw(r, 1, 4), kw = draw(r, 1, 4), stride = draw(r, 1, 3), pad = draw(r, 0, (kh < kw ? kh : kw) - 1);
 	int64_t h = kh + draw(r, 0, 9), w = kw + draw(r, 0, 12);
 	int64_t oh = (h + 2 * pad - kh) / stride + 1, ow = (w + 2 * pad - kw) / stride + 1, taps = kh * kw;
-	ls_patches forward = {in, h, w, kh, kw, oh, ow, stride, -pad, 1, 1};
-	ls_patches back = {out, oh, ow, kh, kw, h, w, 1, pad, -1, stride};
+	ls_patches forward = {in, h, w, kh, kw, oh, ow, stride, -pad, 1, 1, 0};
+	ls_patches back = {out, oh, ow, kh, kw, h, w, 1, pad, -1, stride, 0};
 	ls_product *p = &c->product;
 	if (direction == 0) {
 		*p = (ls_product){.rows = out, .columns = images * oh * ow, .terms = in * taps};

@@ -1,5 +1,6 @@
 // Row kernels against the definition of their ops, bit for bit.
 #include "kernel/rows.h"
+#include "kernel/table.h"
 #include "kernel/cases.h"
 
 enum { MOST_INPUTS = 8 };
@@ -100,33 +101,54 @@ static bool outputs_equal(const struct fixture *f)
 	return equal;
 }
 
-// Runs reference and kernel, also in place where the op allows it, and then the twin: with other numbers for the first
-// input the answer has to change.
+// Outputs that may lie over an input do so.
+static void check_in_place(struct fixture *f, const ls_op_call *call)
+{
+	for (int o = 0; o < call->op->output_count; o++) {
+		int share = call->def->shares[o] - 1;
+		void *kept;
+		if (share < 0 || share >= call->op->input_count)
+			continue;
+		memcpy(f->out[o], f->in[share], (size_t)f->in_count[share] * 4);
+		kept = f->in[share];
+		f->in[share] = f->out[o];
+		assert_true(ls_kernel__rows_run(call));
+		f->in[share] = kept;
+		if (!outputs_equal(f))
+			fail_msg("%s in place differs from its definition", call->op->kind);
+	}
+}
+
+// Runs the kernel with the loops of every instruction set that is here.
+static void check_loops(struct fixture *f, ls_op_call *call)
+{
+	static const char *const isa[] = {"avx512", "avx2", "portable"};
+	for (int i = 0; i < 3; i++) {
+		ls_kernel_table table;
+		if (ls_kernel__table_init(&table, isa[i], NULL) != LS_OK)
+			continue;
+		call->loops = table.loops;
+		for (int o = 0; o < call->op->output_count; o++)
+			memset(f->out[o], 0xa5, (size_t)f->out_count[o] * 4);
+		assert_true(ls_kernel__rows_run(call));
+		if (!outputs_equal(f))
+			fail_msg("%s with %s differs from its definition", call->op->kind, isa[i]);
+		check_in_place(f, call);
+	}
+	call->loops = NULL;
+}
+
+// Runs reference and kernel, and then the twin: with other numbers for the first input the answer has to change.
 static void fixture_check(struct fixture *f, ls_pool *pool, bool has_kernel)
 {
 	ls_op_call call = fixture_call(f, pool);
-	bool same;
 	call.out = f->expected;
 	ls_op_reference(&call);
 	call.out = f->out;
-	same = ls_kernel__rows_run(&call);
-	assert_int_equal(same, has_kernel);
+	assert_int_equal(ls_kernel__rows_run(&call), has_kernel);
 	if (!has_kernel)
 		return;
-	if (!outputs_equal(f))
-		fail_msg("%s differs from its definition", call.op->kind);
-	for (int o = 0; o < LS_OP_OUTPUTS; o++) {
-		int share = call.def->shares[o] - 1;
-		if (share < 0 || share >= call.op->input_count || o >= call.op->output_count)
-			continue;
-		memcpy(f->out[o], f->in[share], (size_t)f->in_count[share] * 4);
-		void *kept = f->in[share];
-		f->in[share] = f->out[o];
-		assert_true(ls_kernel__rows_run(&call));
-		f->in[share] = kept;
-		if (!outputs_equal(f))
-			fail_msg("%s in place differs from its definition", call.op->kind);
-	}
+	check_loops(f, &call);
 	for (int64_t k = 0; call.op->input_count && k < f->in_count[0]; k++)
 		((float *)f->in[0])[k] = 1 + 0.125f * (float)(k * 37 % 101);
 	assert_true(ls_kernel__rows_run(&call));
@@ -291,6 +313,119 @@ static void test_channel_sum(void **state)
 	ls_pool_free(pool);
 }
 
+// Planes around a block of rsum, and small ones.
+static void draw_images(struct fixture *f, int *a, int *b)
+{
+	static const int64_t heights[] = {1, 2, 15, 16, 17, 255, 256, 257, 300};
+	int64_t n = draw(&f->random, 1, 4), c = draw(&f->random, 1, 5), h = heights[draw(&f->random, 0, 8)];
+	int64_t w = draw(&f->random, 1, h > 100 ? 2 : 9);
+	*a = state_4(f, "a", n, c, h, w);
+	*b = state_4(f, "b", n, c, h, w);
+}
+
+static void test_channel_sums(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 64; seed++) {
+		struct fixture f;
+		int a, b;
+		fixture_open(&f, 900 + seed, grids[seed % 4], 32);
+		draw_images(&f, &a, &b);
+		ls_op_spec stats = {.kind = "channel_stats", .name = "s", .inputs = {a}, .input_count = 1};
+		ls_op_spec dot = {.kind = "channel_dot", .name = "s", .inputs = {a, b}, .input_count = 2};
+		fixture_append(&f, seed / 4 % 2 ? &dot : &stats, kinds[seed / 8 % 4]);
+		for (int64_t i = 0; f.in[1] && i < f.in_count[1]; i++) // the twin replaces what is not finite in the first input only
+			((float *)f.in[1])[i] = draw_value(&f.random, NORMAL);
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_batch_norm(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 96; seed++) {
+		struct fixture f;
+		int a, b, p[4];
+		fixture_open(&f, 1000 + seed, grids[seed % 4], 32);
+		draw_images(&f, &a, &b);
+		for (int i = 0; i < 4; i++) {
+			char name[2] = {(char)('c' + i), 0};
+			p[i] = ls_program_add_state(f.program, name, &(ls_shape){1, {ls_program_value(f.program, a)->shape.dim[1]}});
+		}
+		ls_op_spec forward = {.kind = "batch_norm", .name = "y", .inputs = {a, p[0], p[1], p[2], p[3]}, .input_count = 5};
+		ls_op_spec backward = {.kind = "batch_norm_dinput", .name = "y", .inputs = {a, b, p[0], p[1], p[2], p[3]}, .input_count = 6};
+		fixture_append(&f, seed / 4 % 2 ? &backward : &forward, kinds[seed / 8 % 4]);
+		for (int i = 0; i < ls_program_op(f.program, f.op)->input_count; i++)
+			((float *)f.in[i])[0] = 0.5f + (float)i;
+		fixture_check(&f, pool, true);
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+// Two by two, the kind with loops of its own, over odd and even extents.
+static void test_max2x2(void **state)
+{
+	for (uint32_t seed = 0; seed < 64; seed++) {
+		struct fixture f;
+		fixture_open(&f, 1200 + seed, grids[seed / 2 % 4], 32);
+		int64_t n = draw(&f.random, 1, 3), c = draw(&f.random, 1, 3), h = draw(&f.random, 2, 9), w = draw(&f.random, 2, 80);
+		int x = state_4(&f, "a", n, c, h, w), dy = state_4(&f, "b", n, c, h / 2, w / 2);
+		ls_op_spec forward = {.kind = "maxpool", .name = "y", .inputs = {x}, .input_count = 1, .ints = {2, 2, 0}, .int_count = 3};
+		ls_op_spec backward = {.kind = "maxpool_grad", .name = "y", .inputs = {dy, x}, .input_count = 2, .ints = {2, 2, 0},
+		                       .int_count = 3};
+		fixture_append(&f, seed % 2 ? &backward : &forward, kinds[seed / 8 % 4]);
+		fixture_check(&f, NULL, true);
+		fixture_close(&f);
+	}
+}
+
+static void test_adaptive_pools(void **state)
+{
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 80; seed++) {
+		struct fixture f;
+		fixture_open(&f, 1300 + seed, grids[seed / 2 % 4], 32);
+		bool whole = seed % 8 < 4, gradient = seed % 2;
+		int64_t n = draw(&f.random, 1, 3), c = draw(&f.random, 1, 3), h = draw(&f.random, 1, 20), w = draw(&f.random, 1, 20);
+		int64_t oh = whole ? 1 : draw(&f.random, 1, 8), ow = whole ? 1 : draw(&f.random, 1, 8);
+		int x = state_4(&f, "a", n, c, h, w), dy = state_4(&f, "b", n, c, oh, ow);
+		ls_op_spec forward = {.kind = "adaptive_avgpool", .name = "y", .inputs = {x}, .input_count = 1, .ints = {oh, ow},
+		                      .int_count = 2};
+		ls_op_spec backward = {.kind = "adaptive_avgpool_grad", .name = "y", .inputs = {dy}, .input_count = 1, .ints = {h, w},
+		                       .int_count = 2};
+		fixture_append(&f, gradient ? &backward : &forward, kinds[seed / 8 % 4]);
+		((float *)f.in[0])[0] = 0.5f;
+		fixture_check(&f, pool, !gradient || (h % oh == 0 && w % ow == 0));
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+// No inputs: the twin is another seed.
+static void test_inits(void **state)
+{
+	for (uint32_t seed = 0; seed < 12; seed++) {
+		struct fixture f;
+		fixture_open(&f, 1400 + seed, 32, grids[seed % 4]);
+		ls_op_spec spec = {.kind = seed % 2 ? "init_normal" : "init_uniform", .name = "y",
+		                   .ints = {5, 3, 7, seed < 2 ? 5001 : draw(&f.random, 1, 9)}, .int_count = 4, .nums = {0.3},
+		                   .num_count = 1};
+		fixture_append(&f, &spec, NORMAL);
+		fixture_check(&f, NULL, true);
+		spec.name = "twin";
+		spec.ints[0] = 6;
+		int twin = ls_op_append(f.program, &spec);
+		ls_op_call call = fixture_call(&f, NULL);
+		call.op = ls_program_op(f.program, ls_program_value(f.program, twin)->op);
+		assert_true(ls_kernel__rows_run(&call));
+		assert_false(outputs_equal(&f));
+		fixture_close(&f);
+	}
+}
+
 // A load of 2-channel samples: crop < 0 leaves out the attributes of augmentation.
 static void load_fixture(struct fixture *f, uint32_t seed, int64_t crop, int64_t flip)
 {
@@ -352,6 +487,8 @@ int main(void)
 		cmocka_unit_test(test_pools),       cmocka_unit_test(test_softmax),       cmocka_unit_test(test_cross_entropy),
 		cmocka_unit_test(test_channel_sum), cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_augmented),
+		cmocka_unit_test(test_channel_sums), cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_max2x2),
+		cmocka_unit_test(test_adaptive_pools), cmocka_unit_test(test_inits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,7 +244,7 @@ static void refuse(const ls_model_options *o, ls_status expected, const char *te
 static void test_what_does_not_fit_is_refused(void **state)
 {
 	ls_model_options o = options_of("lenet6");
-	refuse(&o, LS_ERR_NOT_FOUND, "expected logreg, mlp or lenet5");
+	refuse(&o, LS_ERR_NOT_FOUND, "expected logreg, mlp, lenet5, ");
 	o = options_of("lenet5");
 	o.height = 11; // the second pool would have less than one window
 	refuse(&o, LS_ERR_INPUT, "no smaller than");

@@ -1,5 +1,5 @@
 // ctest: labels=quick timeout=120 libs=mpfr
-/* exp, log, cospi, sqrt and fma on samples; test_function_exhaustive.c covers every input of exp and log. */
+/* exp, log, rsqrt, cospi, sqrt and fma on samples; test_function_exhaustive.c covers every input of the first three. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,6 +87,22 @@ static void test_log(void **unused)
 	assert_true(count_wrong(perturbed_log, oracle_log) > 100);
 }
 
+/* The reciprocal of an FP32 root, as a careless library would have it. */
+static float naive_rsqrt(float x)
+{
+	return ls_f32(1.0 / (double)(float)ls_sqrt((double)x + 0.0));
+}
+
+static void test_rsqrt(void **unused)
+{
+	assert_int_equal(count_wrong(ls_rsqrt, oracle_rsqrt), 0);
+	assert_true(count_wrong(naive_rsqrt, oracle_rsqrt) > 1000);
+	assert_int_equal(ls_bits_f32(ls_rsqrt(-0.0f)), 0x7f800000);
+	assert_int_equal(ls_bits_f32(ls_rsqrt(4.0f)), ls_bits_f32(0.5f));
+	assert_int_equal(ls_bits_f32(ls_rsqrt(-1.0f)), LS_NAN_BITS);
+	assert_int_equal(ls_bits_f32(ls_rsqrt(ls_f32_bits(0x7f800000))), 0);
+}
+
 /* The oracle's short cut against MPFR: it must hold its bound, and a bound 2^11 times tighter must fail. */
 static int64_t count_beyond(oracle_fn fn, double (*series)(double), float low, float high, double bound)
 {
@@ -115,6 +131,8 @@ static void test_oracle(void **unused)
 {
 	assert_int_equal(count_beyond(mpfr_exp, oracle_exp_series, -104.0f, 89.0f, ORACLE_BOUND * 0.125), 0);
 	assert_int_equal(count_beyond(mpfr_log, oracle_log_series, 0.0f, 0x1p127f, ORACLE_BOUND * 0.125), 0);
+	assert_int_equal(count_beyond(mpfr_rec_sqrt, oracle_rsqrt_series, 0.0f, 0x1p127f, ORACLE_BOUND * 0.125), 0);
+	assert_true(count_beyond(mpfr_rec_sqrt, oracle_rsqrt_series, 0.0f, 0x1p127f, 0x1p-55) > 0);
 	assert_true(count_beyond(mpfr_exp, oracle_exp_series, -104.0f, 89.0f, 0x1p-55) > 0);
 	assert_true(count_beyond(mpfr_log, oracle_log_series, 0.0f, 0x1p127f, 0x1p-55) > 0);
 }
@@ -299,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exp),
 		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_rsqrt),
 		cmocka_unit_test(test_oracle),
 		cmocka_unit_test(test_log_f64),
 		cmocka_unit_test(test_core_in_a_loop),

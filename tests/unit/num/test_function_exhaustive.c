@@ -1,5 +1,5 @@
 // ctest: labels=exhaustive timeout=3600 libs=mpfr
-/* Every one of the 2^32 inputs of ls_exp and of ls_log against the oracle. */
+/* Every one of the 2^32 inputs of ls_exp, ls_log and ls_rsqrt against the oracle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static int64_t run_sweep(sweep *s, const char *name, int64_t slices)
 	return wrong;
 }
 
-static sweep exp_sweep, log_sweep, exp_twin, log_twin;
+static sweep exp_sweep, log_sweep, rsqrt_sweep, exp_twin, log_twin, rsqrt_twin;
 
 static void test_exp(void **state)
 {
@@ -77,6 +77,13 @@ static void test_log(void **state)
 	assert_int_equal(run_sweep(&log_sweep, "log", SLICES), 0);
 }
 
+static void test_rsqrt(void **state)
+{
+	rsqrt_sweep.function = ls_rsqrt;
+	rsqrt_sweep.expected = oracle_rsqrt;
+	assert_int_equal(run_sweep(&rsqrt_sweep, "rsqrt", SLICES), 0);
+}
+
 /* One input in 2^20 is off by its last bit: the sweep must see exactly these. Slices hold 2^22 inputs. */
 static void test_errors_are_seen(void **state)
 {
@@ -88,6 +95,10 @@ static void test_errors_are_seen(void **state)
 	log_twin.expected = oracle_log;
 	log_twin.flip = 1;
 	assert_int_equal(run_sweep(&log_twin, "log, errors injected", 8), 8 * 4);
+	rsqrt_twin.function = ls_rsqrt;
+	rsqrt_twin.expected = oracle_rsqrt;
+	rsqrt_twin.flip = 1;
+	assert_int_equal(run_sweep(&rsqrt_twin, "rsqrt, errors injected", 8), 8 * 4);
 }
 
 int main(void)
@@ -96,6 +107,7 @@ int main(void)
 		cmocka_unit_test(test_errors_are_seen),
 		cmocka_unit_test(test_exp),
 		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_rsqrt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,46 @@
+/* Inner loops over contiguous numbers that exist once per instruction set. Their text is one (loops_body.h); each
+ * instruction set compiles it with its own flags, and every element is the same IEEE operations, so all return the same
+ * bits. R is to a grid of `bits`; outputs may lie over inputs of the same element.
+ */
+#ifndef LS_KERNEL_LOOPS_H
+#define LS_KERNEL_LOOPS_H
+
+#include <lockstep/base.h>
+
+/* What sgd needs to know of a step. */
+typedef struct ls_sgd_loop {
+	double lr, decay, momentum;
+	bool nesterov;
+} ls_sgd_loop;
+
+/* One channel of batch normalisation. */
+typedef struct ls_norm_loop {
+	double mean, r, gamma, beta;    /* forward */
+	double scale, even, slope;      /* backward: γ·r, s₁/n, s₂/n */
+} ls_norm_loop;
+
+typedef struct ls_loops {
+	/* One block of rsum, n ≤ 256 terms: x; c·c with c = RNE32(x − mean); a·b. */
+	double (*sum)(const float *x, int64_t n);
+	double (*squares)(const float *x, int64_t n, double mean);
+	double (*dot)(const float *a, const float *b, int64_t n);
+
+	void (*add)(float *out, const float *a, const float *b, int64_t n, int bits);
+	void (*relu)(float *out, const float *x, int64_t n, int bits);
+	void (*relu_grad)(float *dx, const float *dy, const float *y, int64_t n, int bits);
+	void (*batch_norm)(float *y, float *normal, const float *x, int64_t n, const ls_norm_loop *c, int bits);
+	void (*batch_norm_dinput)(float *dx, const float *dy, const float *normal, int64_t n, const ls_norm_loop *c, int bits);
+	/* `m` and `next_m` NULL without momentum. */
+	void (*sgd)(float *next, float *next_m, const float *w, const float *g, const float *m, int64_t n,
+	            const ls_sgd_loop *s, int bits);
+	/* n windows of 2×2 side by side, their rows at x0 and x1; first maximum, NaN largest. */
+	void (*max2x2)(float *out, const float *x0, const float *x1, int64_t n, int bits);
+	void (*max2x2_grad)(float *dx0, float *dx1, const float *dy, const float *x0, const float *x1, int64_t n, int bits);
+} ls_loops;
+
+/* Those of AVX are there on x86-64 only, and for processors that have it. */
+const ls_loops *ls_kernel__loops_portable(void);
+const ls_loops *ls_kernel__loops_avx2(void);
+const ls_loops *ls_kernel__loops_avx512(void);
+
+#endif

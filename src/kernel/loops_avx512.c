@@ -1,0 +1,6 @@
+#include "kernel/loops_body.h"
+
+const ls_loops *ls_kernel__loops_avx512(void)
+{
+	return &loops_here;
+}

@@ -1,0 +1,34 @@
+/* channel_dot: R(rsum(a·b)) over each channel of two tensors (N, C, H, W), the planes of the images being its runs. Output
+ * (C). With dy and the normalised x it is the gradient of batch_norm's γ. */
+#include "op/norm.h"
+
+static bool infer(ls_program *program, ls_op *op, ls_value *out)
+{
+	if (!ls_op__arity(program, op, 2, 2, 0, 0) || !ls_op__channels_fit(program, op, 0, 0, -1) ||
+	    !ls_op__expect(program, op, ls_shape_equal(&ls_op__input(program, op, 0)->shape, &ls_op__input(program, op, 1)->shape),
+	                   "two tensors of one shape"))
+		return false;
+	out[0] = ls_op__f32(program, &(ls_shape){1, {ls_op__input(program, op, 0)->shape.dim[1]}});
+	op->output_count = 1;
+	return true;
+}
+
+static double product(const ls_reader *r, float unused, int64_t index)
+{
+	return (double)ls_read_f32(r, 0, index) * (double)ls_read_f32(r, 1, index);
+}
+
+static uint32_t element(const ls_reader *r, int output, int64_t index)
+{
+	return ls_op__round(r, 0, ls_op__channel_rsum(r, &ls_reader_input(r, 0)->shape, index, product, 0));
+}
+
+const ls_op_def ls_op__channel_dot = {
+	.kind = "channel_dot",
+	.class = LS_OP_SUM,
+	.int_names = (const char *const[]){NULL},
+	.num_names = (const char *const[]){NULL},
+	.output_names = (const char *const[]){""},
+	.infer = infer,
+	.element = element,
+};
