@@ -58,6 +58,16 @@ ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err);
 /* Makes everything so far durable and writes heads/N. */
 ls_status ls_run_sync(ls_run *run, ls_error *err);
 
+/* One line of metrics.jsonl. */
+typedef struct ls_metrics {
+	uint64_t step;
+	float loss;
+	double lr;
+	/* Notes of whoever computed the step; not part of the digest. */
+	double seconds;
+	const char *platform;
+} ls_metrics;
+
 /* ---- reading ---- */
 
 /* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together; then `*out` is NULL, except
@@ -99,6 +109,9 @@ typedef struct ls_log_statistics {
 } ls_log_statistics;
 ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls_log_statistics *out, ls_error *err);
 
+/* Calls fn for each line of metrics.jsonl that is one, in order; nothing is checked against the leaves. */
+typedef void (*ls_metrics_fn)(void *context, const ls_metrics *metrics);
+ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context, ls_error *err);
 /* Checks metrics.jsonl line by line against the metrics digests of the leaves. */
 ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err);
 /* Checks heads/ against the leaves. */
@@ -116,14 +129,6 @@ bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program
 
 /* ---- metrics ---- */
 
-typedef struct ls_metrics {
-	uint64_t step;
-	float loss;
-	double lr;
-	/* Notes of whoever computed the step; not part of the digest. */
-	double seconds;
-	const char *platform;
-} ls_metrics;
 /* What the metrics digest of a leaf hashes: per step u64 step, u32 loss bits, u64 lr bits. */
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m);
 void ls_metrics_line(ls_buf *out, const ls_metrics *m); /* JSON, NUL-terminated text */

@@ -23,9 +23,9 @@ ls_status ls_file_open(ls_file **out, const char *path, bool create, ls_error *e
 		ls_free(f);
 		return ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to open it", path);
 	}
-	f->fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
+	f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
 	if (f->fd < 0 && !create && (errno == EACCES || errno == EROFS))
-		f->fd = open(path, O_RDONLY | O_CLOEXEC); // somebody else's run may be read
+		f->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); // somebody else's run may be read
 	if (f->fd < 0 && errno == EISDIR) {
 		status = ls_error_set(err, LS_ERR_INPUT, "%s: is not a regular file", path);
 		goto done;

@@ -93,7 +93,8 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 	int fd;
 	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
 		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unlink(temporary); // left by a crash, or laid out by somebody as a link to elsewhere
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return ls_base__system_error(err, "create", temporary);
 	LS_TRY(ls_base__write_all(fd, data, len, path, err));

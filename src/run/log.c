@@ -137,6 +137,17 @@ done:
 	return status;
 }
 
+/* No block of `steps` steps is longer: a frame's coding is never longer than the dense one, which the sparse one may not
+ * exceed either. Guards the memory that a file's own length asks for. */
+static uint64_t longest_block(const ls_program *program, uint64_t steps)
+{
+	uint64_t step = 0, all;
+	for (int op = 0; op < ls_program_ops(program); op++)
+		for (int64_t start = 0; is_product(program, op) && start < elements_of(program, op); start += LS_FRAME_ELEMENTS)
+			step += 4 + 1 + ((uint64_t)frame_length(elements_of(program, op), start) + 4) / 5;
+	return __builtin_mul_overflow(step, steps, &all) ? UINT64_MAX : all;
+}
+
 /* The block's frames hash to the leaf's log root, and nothing follows them. */
 static bool block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, const uint8_t *block,
                        size_t len, ls_step_log *log)
@@ -162,6 +173,12 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	ls_step_log log = {0};
 	*block = NULL;
 	*len = (size_t)run->block_len[leaf - 1];
+	ls_run_leaf_steps(run, leaf, &first, &last);
+	if (*len > longest_block(program, last - first + 1)) {
+		ls_run__damage(damage, "rounding-log/frames", first, "found a block of %zu bytes for leaf %llu, expected at most %llu", *len,
+		               (unsigned long long)leaf, (unsigned long long)longest_block(program, last - first + 1));
+		return LS_OK;
+	}
 	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
 	*block = ls_alloc(*len, 1);
 	if (!*block) {
@@ -170,7 +187,6 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	}
 	LS_TRY(ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err));
 	if (!block_fits(run, leaf, program, encoding, *block, *len, &log)) {
-		ls_run_leaf_steps(run, leaf, &first, &last);
 		ls_run__damage(damage, "rounding-log/frames", first,
 		               "the block of leaf %llu (%zu bytes at offset %llu) does not hash to the leaf's log root",
 		               (unsigned long long)leaf, *len, (unsigned long long)run->block_at[leaf - 1]);

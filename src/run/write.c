@@ -1,3 +1,4 @@
+#include "run/lines.h"
 #include "run/run.h"
 
 #include <dirent.h>
@@ -124,12 +125,29 @@ ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *p
 	return create(out, dir, plan, source->nonce, err);
 }
 
+/* Keeps the lines of the first `steps` steps. */
+static ls_status cut_metrics(ls_run *run, uint64_t steps, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const char *text = "";
+	size_t len;
+	ls_lines *lines = ls_alloc(1, sizeof *lines);
+	if (!lines)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
+	ls_run__lines_over(lines, run->metrics_file);
+	for (uint64_t line = 0; line < steps && text; line++)
+		LS_TRY(ls_run__next_line(lines, &text, &len, err));
+	LS_TRY(ls_file_truncate(run->metrics_file, lines->next, err));
+done:
+	ls_free(lines);
+	return status;
+}
+
 /* Everything after the first `leaves` leaves goes: the files behind them are cut to match. */
 static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t at = 0, first, last, offset = 0;
-	char c;
+	uint64_t at = 0, first, last;
 	for (uint64_t i = 0; i < leaves; i++) {
 		ls_buf bytes;
 		ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
@@ -146,11 +164,7 @@ static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
 	at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
 	LS_TRY(ls_file_truncate(run->log_file, at, err));
 	ls_run_leaf_steps(run, leaves, &first, &last);
-	for (uint64_t line = 1; line < first && offset < ls_file_size(run->metrics_file); offset++) {
-		LS_TRY(ls_file_read_at(run->metrics_file, offset, &c, 1, err));
-		line += c == '\n';
-	}
-	LS_TRY(ls_file_truncate(run->metrics_file, offset, err));
+	LS_TRY(cut_metrics(run, first - 1, err));
 done:
 	return status;
 }
