@@ -187,6 +187,8 @@ ls_status ls_file_append(ls_file *f, const void *data, size_t len, ls_error *err
 ls_status ls_file_read_at(ls_file *f, uint64_t offset, void *data, size_t len, ls_error *err);
 ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err);
 ls_status ls_file_sync(ls_file *f, ls_error *err);
+/* Until ls_file_close no other opener can lock it; LS_ERR_EXISTS where one has. */
+ls_status ls_file_lock(ls_file *f, ls_error *err);
 
 double ls_clock_seconds(void); /* monotonic */
 uint64_t ls_memory_bytes(void); /* of the machine; UINT64_MAX where it does not say */

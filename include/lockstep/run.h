@@ -87,7 +87,11 @@ const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
 bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */
 uint64_t ls_run_log_bytes(const ls_run *run); /* of rounding-log/frames */
-/* Checks that the job of this run is the plan's, field by field; a difference is named as damage of job.bin. */
+/* Checks that the job of this run is the plan's. A difference is named as damage, of job.yaml with the first field that
+ * differs, or of one of these that are no files: */
+#define LS_RUN_FILE_DATA "data"       /* the plan's data set is another */
+#define LS_RUN_FILE_WEIGHTS "weights" /* the weights that training starts from are others */
+#define LS_RUN_FILE_PROGRAM "program" /* this build expands the same job to another program */
 void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage);
 /* The leaf that covers `step` ≥ 1: ⌈step/k⌉. */
 uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step);

@@ -30,7 +30,8 @@ typedef struct auditor {
 
 static void found_damage(auditor *a, const ls_damage *damage)
 {
-	a->out->verdict = LS_VERDICT_DAMAGED;
+	bool other_build = !strcmp(damage->file, LS_RUN_FILE_PROGRAM);
+	a->out->verdict = other_build ? LS_VERDICT_NOT_REPRODUCIBLE : LS_VERDICT_DAMAGED;
 	a->out->first_bad_step = damage->step;
 	memcpy(a->out->file, damage->file, sizeof a->out->file);
 	memcpy(a->out->text, damage->text, sizeof a->out->text);
@@ -207,6 +208,19 @@ done:
 	return status;
 }
 
+/* The weights that a client takes home are the end's snapshot: after a whole replay that agrees, they are checked, too. */
+static ls_status check_end(auditor *a, ls_error *err)
+{
+	ls_damage damage = {0};
+	ls_status status = LS_OK;
+	if (a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped && ls_run_complete(a->run) &&
+	    a->out->last == ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step)
+		status = ls_run_read_snapshot(a->run, a->out->last, ls_replay_exec(a->replay), &damage, err);
+	if (status == LS_OK && damage.found)
+		found_damage(a, &damage);
+	return status;
+}
+
 static ls_status replay(auditor *a, ls_error *err)
 {
 	ls_status status;
@@ -222,6 +236,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	}
 	for (; index < ls_run_leaves(a->run) && a->out->verdict == LS_VERDICT_MATCH; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
+	LS_TRY(check_end(a, err));
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)

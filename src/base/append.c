@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,4 +105,13 @@ ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err)
 ls_status ls_file_sync(ls_file *f, ls_error *err)
 {
 	return fdatasync(f->fd) ? ls_base__system_error(err, "sync", f->path) : LS_OK;
+}
+
+ls_status ls_file_lock(ls_file *f, ls_error *err)
+{
+	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
+		return LS_OK;
+	if (errno != EWOULDBLOCK)
+		return ls_base__system_error(err, "lock", f->path);
+	return ls_error_set(err, LS_ERR_EXISTS, "%s: another process is writing this run\n  hint: wait for it, or stop it first", f->path);
 }

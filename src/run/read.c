@@ -217,28 +217,54 @@ done:
 	return status;
 }
 
+/* The first line in which the canonical texts of two jobs differ, of each; false where they are equal. */
+static bool differing_lines(const ls_job *theirs, const ls_job *ours, char found[128], char expected[128])
+{
+	ls_buf a, b;
+	size_t at = 0, end;
+	bool differ;
+	ls_buf_init(&a, JOB_MAX);
+	ls_buf_init(&b, JOB_MAX);
+	differ = ls_job_emit_yaml(theirs, &a) == LS_OK && ls_job_emit_yaml(ours, &b) == LS_OK;
+	while (differ && at < a.len && at < b.len && a.data[at] == b.data[at])
+		at++;
+	differ = differ && (at < a.len || at < b.len);
+	while (at && a.data[at - 1] != '\n')
+		at--;
+	for (end = at; differ && end < a.len && a.data[end] != '\n'; end++)
+		;
+	snprintf(found, 128, "%.*s", differ ? (int)(end - at) : 0, a.data + at);
+	for (end = at; differ && end < b.len && b.data[end] != '\n'; end++)
+		;
+	snprintf(expected, 128, "%.*s", differ ? (int)(end - at) : 0, b.data + at);
+	ls_buf_free(&a);
+	ls_buf_free(&b);
+	return differ;
+}
+
+static void compare_digest(const char *what, const uint8_t theirs[32], const uint8_t ours[32], const char *file, ls_damage *damage)
+{
+	char found[65], expected[65];
+	if (!memcmp(theirs, ours, 32))
+		return;
+	ls_hex(found, theirs, 32);
+	ls_hex(expected, ours, 32);
+	ls_run__damage(damage, file, 0, "%s: found %s in the run, %s here", what, found, expected);
+}
+
 void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage)
 {
 	const ls_job_binding *ours = ls_plan_binding(plan), *theirs = &run->binding;
-	const struct {
-		const char *what, *file;
-		const uint8_t *theirs, *ours;
-	} parts[] = {
-		{"data root", "data", theirs->data, ours->data},
-		{"root of the weights to start from", "job.bin", theirs->import, ours->import},
-		{"program digest", "job.bin", theirs->program, ours->program},
-		{"digest of step 0", "job.bin", theirs->init, ours->init},
-		{"job id", "job.bin", run->job_id.byte, ls_plan_job_id(plan)->byte},
-	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char found[65], expected[65];
-		if (!memcmp(parts[i].theirs, parts[i].ours, 32))
-			continue;
-		ls_hex(found, parts[i].theirs, 32);
-		ls_hex(expected, parts[i].ours, 32);
-		ls_run__damage(damage, parts[i].file, 0, "%s: found %s in the run, %s here", parts[i].what, found, expected);
+	char found[128], expected[128];
+	if (ls_hash_equal(&run->job_id, ls_plan_job_id(plan)))
 		return;
-	}
+	compare_digest("data root", theirs->data, ours->data, LS_RUN_FILE_DATA, damage);
+	compare_digest("root of the weights to start from", theirs->import, ours->import, LS_RUN_FILE_WEIGHTS, damage);
+	if (!damage->found && differing_lines(run->job, ls_plan_job(plan), found, expected))
+		ls_run__damage(damage, "job.yaml", 0, "found '%s' in the run's job, '%s' in this one", found, expected);
+	compare_digest("program digest", theirs->program, ours->program, LS_RUN_FILE_PROGRAM, damage);
+	compare_digest("digest of step 0", theirs->init, ours->init, LS_RUN_FILE_PROGRAM, damage);
+	compare_digest("job id", run->job_id.byte, ls_plan_job_id(plan)->byte, "job.bin", damage);
 }
 
 /* ---- heads ---- */
@@ -337,8 +363,11 @@ ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err
 		status = check_head(run, size[i], agreed, damage, err);
 		agreed = size[i];
 	}
-	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves))
-		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves", (unsigned long long)run->leaves);
+	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves)) {
+		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves, as after a crash; train --resume mends that",
+		               (unsigned long long)run->leaves);
+		damage->tail = true;
+	}
 	ls_free(size);
 	return status;
 }

@@ -51,6 +51,7 @@ static ls_status open_files(ls_run *run, ls_error *err)
 {
 	ls_status status;
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, err));
+	LS_TRY(ls_file_lock(run->leaf_file, err)); // one writer at a time
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, err));
 done:
@@ -88,7 +89,7 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	*out = NULL;
 	if (!is_empty(dir))
 		return ls_error_set(err, LS_ERR_EXISTS, "%s: is there and not empty; a run is never overwritten\n"
-		                    "  hint: --resume goes on with it; another --run starts a new one", dir);
+		                    "  hint: choose another folder; a run is gone on with by train --resume", dir);
 	run = ls_alloc(1, sizeof *run);
 	if (!run)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
@@ -214,6 +215,7 @@ ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, 
 		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", dir, damage.file, damage.text);
 		goto done;
 	}
+	LS_TRY(ls_file_lock(run->leaf_file, err));
 	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
 	LS_TRY(drop_snapshots(run, run->leaf[run->leaves - 1].step, err));
