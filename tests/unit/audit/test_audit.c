@@ -217,7 +217,7 @@ static void test_another_job_is_not_this_run(void **state)
 	tiny_plan(&t, SETS("optimizer.lr=0.06"), false);
 	r = audited(&t, "native", "run", (ls_audit_options){0});
 	assert_int_equal(r.verdict, LS_VERDICT_DAMAGED);
-	assert_string_equal(r.file, "job.bin");
+	assert_string_equal(r.file, "job.yaml");
 	tiny_unplan(&t);
 	tiny_split(t.data, "train", TINY_SAMPLES, TINY_SIDE, 3); // other labels
 	tiny_plan(&t, NULL, false);
