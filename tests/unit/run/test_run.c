@@ -243,8 +243,8 @@ static void test_a_run_of_another_job_is_not_reopened(void **state)
 	ls_damage damage;
 	static const struct {
 		const char *set, *file, *text;
-	} changes[] = {{"optimizer.lr=0.06", "job.bin", "program digest"}, {"train.seed=4", "job.bin", "program digest"},
-	               {"data.limit=39", "data", "data root"}, {"name=other", "job.bin", "job id"}};
+	} changes[] = {{"optimizer.lr=0.06", "job.yaml", "lr: 0.06"}, {"train.seed=4", "job.yaml", "seed: 4"},
+	               {"data.limit=39", "data", "data root"}, {"name=other", "job.yaml", "name: other"}};
 	tiny_open(&t, NULL);
 	make_run(&t, "run", 3, dir);
 	for (int i = 0; i < 4; i++) {
