@@ -147,6 +147,8 @@ static const char *words_of(const struct report *r)
 		return "the weights given here are not those that the job starts from";
 	if (is_about_program(a))
 		return "this build makes another program of the same job, so it cannot replay it";
+	if (a->verdict == LS_VERDICT_MISMATCH && a->first_bad_step > r->steps)
+		return "the run is shorter than was ordered";
 	switch (a->verdict) {
 	case LS_VERDICT_MATCH:
 		return is_partial(r) ? "the steps that were replayed give the trainer's bits; the others were not looked at"
@@ -155,7 +157,7 @@ static const char *words_of(const struct report *r)
 	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
 	case LS_VERDICT_DAMAGED: return "the run is not what its own root says";
 	case LS_VERDICT_NOT_REPRODUCIBLE: return "a plain run came out differently, and nobody can be blamed";
-	case LS_VERDICT_WITHHELD: return "the run is shorter than was ordered";
+	case LS_VERDICT_WITHHELD: return "leaves that a head promises are not there";
 	}
 	return "";
 }
@@ -167,6 +169,8 @@ static const char *next_of(const struct report *r)
 		return "find the weights that the job was signed for and give them with --init-from";
 	if (is_about_program(a))
 		return "audit with the version that the run was made with";
+	if (a->verdict == LS_VERDICT_MISMATCH && a->first_bad_step > r->steps)
+		return "ask the trainer to finish it with lockstep train --resume";
 	if (a->verdict == LS_VERDICT_MATCH && r->plain)
 		return "nothing that protects you: in mode plain an honest platform may differ, so a mismatch would blame nobody";
 	if (a->verdict == LS_VERDICT_MATCH && is_partial(r))
@@ -271,7 +275,6 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	struct report r = {.ops = json_array()};
 	ls_damage damage;
 	ls_status status;
-	o.dir = args->operand[0];
 	o.keep = ls_cli__value(args, "keep");
 	LS_TRY(read_steps(&o, args, err));
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));

@@ -264,12 +264,14 @@ static ls_status check_options(const ls_model_options *o, const ls_model_def *de
 ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_error *err)
 {
 	ls_status status;
-	const ls_model_def *def = ls_model__find(options->arch, err);
+	const ls_model_def *def = options->version == LS_MODEL_OPTIONS_VERSION && options->arch ? ls_model__find(options->arch, err) : NULL;
 	const ls_optim_def *optim;
 	ls_net net = {.options = options};
 	state_list state = {0};
 	ls_model *m = NULL;
 	*out = NULL;
+	if (options->version != LS_MODEL_OPTIONS_VERSION || !options->arch)
+		return ls_error_set(err, LS_ERR_USAGE, "model options of version %d, or without a name", options->version);
 	if (!def)
 		return LS_ERR_NOT_FOUND;
 	LS_TRY(check_options(options, def, err));

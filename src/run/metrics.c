@@ -28,7 +28,7 @@ void ls_metrics_line(ls_buf *out, const ls_metrics *m)
 		ls_buf_bytes(out, text, strlen(text));
 	else
 		out->status = LS_ERR_NOMEM;
-	ls_buf_bytes(out, "\n", 2); // with NUL
+	ls_buf_u8(out, '\n');
 	free(text);
 	json_decref(line);
 }
@@ -48,7 +48,7 @@ static bool is_canonical(const ls_metrics *m, const char *text, size_t len)
 	bool same;
 	ls_buf_init(&again, LS_RUN__LINE_MAX);
 	ls_metrics_line(&again, m);
-	same = again.status == LS_OK && again.len == len + 2 && !memcmp(again.data, text, len);
+	same = again.status == LS_OK && again.len == len + 1 && !memcmp(again.data, text, len);
 	ls_buf_free(&again);
 	return same;
 }

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -199,6 +200,7 @@ ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
 	snprintf(run->dir, sizeof run->dir, "%s", dir);
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(read_identity(run, damage, err));
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
@@ -295,6 +297,8 @@ static ls_status numbers_in(const ls_run *run, const char *folder, const char *f
 	size_t room = 64;
 	struct dirent *entry;
 	DIR *d = status == LS_OK ? opendir(path) : NULL;
+	if (status == LS_OK && !d && errno != ENOENT)
+		status = ls_error_set(err, LS_ERR_IO, "%s: could not list it: %s", path, strerror(errno));
 	*count = 0;
 	*out = ls_alloc(room, sizeof **out);
 	while (*out && d && (entry = readdir(d))) {
@@ -328,7 +332,8 @@ ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, l
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
-static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_damage *damage, ls_error *err)
+/* `tree` holds the first `agreed` leaves, and grows to `size`. */
+static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_tree *tree, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char name[32];
@@ -349,9 +354,12 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 	if (size > run->leaves) {
 		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises",
 		               (unsigned long long)run->leaves, (unsigned long long)size, name);
+		damage->withheld = true;
 		goto done;
 	}
-	LS_TRY(ls_run_root(run, size, &root, err));
+	for (uint64_t i = agreed; i < size; i++)
+		LS_TRY(ls_run__push_leaf(tree, &run->leaf[i], err));
+	LS_TRY(ls_tree_head(tree, &root));
 	if (!ls_hash_equal(&root, &head.root))
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
@@ -370,8 +378,10 @@ ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err
 	uint64_t *size = NULL, agreed = 0;
 	size_t count = 0;
 	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_tree tree;
+	ls_tree_init(&tree, run->hasher, 0);
 	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {
-		status = check_head(run, size[i], agreed, damage, err);
+		status = check_head(run, size[i], agreed, &tree, damage, err);
 		agreed = size[i];
 	}
 	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves)) {

@@ -81,6 +81,20 @@ done:
 	return status;
 }
 
+/* The names of the files that only grow: their bytes are synced later, their places now. */
+static ls_status sync_folders(const ls_run *run, ls_error *err)
+{
+	ls_status status;
+	char path[LS_PATH_MAX];
+	LS_TRY(ls_run__path(run, "rounding-log", path, err));
+	LS_TRY(ls_dir_sync(path, err));
+	LS_TRY(ls_dir_sync(run->dir, err));
+	LS_TRY(ls_run__path(run, "..", path, err));
+	LS_TRY(ls_dir_sync(path, err));
+done:
+	return status;
+}
+
 static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
 {
 	static const uint8_t unsigned_key[32] = {0};
@@ -103,9 +117,11 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	memcpy(run->nonce, nonce, 32);
 	LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, nonce));
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(make_folders(run, err));
 	LS_TRY(write_identity(run, plan, err));
 	LS_TRY(open_files(run, err));
+	LS_TRY(sync_folders(run, err));
 	*out = run;
 	run = NULL;
 done:
@@ -160,6 +176,9 @@ static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
 	}
 	LS_TRY(ls_file_truncate(run->leaf_file, at, err));
 	run->leaves = leaves;
+	ls_tree_init(&run->tree, run->hasher, 0);
+	for (uint64_t i = 0; i < leaves; i++)
+		LS_TRY(ls_run__push_leaf(&run->tree, &run->leaf[i], err));
 	if (run->blocks > leaves - 1)
 		run->blocks = leaves - 1;
 	at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
@@ -263,9 +282,9 @@ done:
 	return status;
 }
 
-ls_status ls_run_append_metrics(ls_run *run, const char *line, ls_error *err)
+ls_status ls_run_append_metrics(ls_run *run, const void *lines, size_t len, ls_error *err)
 {
-	return ls_file_append(run->metrics_file, line, strlen(line), err);
+	return ls_file_append(run->metrics_file, lines, len, err);
 }
 
 /* Rounding log before leaves, leaves before the head: what a head promises is on disk. */
