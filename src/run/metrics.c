@@ -42,44 +42,41 @@ static bool same_loss(const json_t *number, float loss)
 }
 
 /* The line, without its newline, is what ls_metrics_line writes: one text for one meaning. */
-static bool is_canonical(const ls_metrics *m, const char *text, size_t len)
+static ls_status check_canonical(const ls_metrics *m, const char *text, size_t len)
 {
 	ls_buf again;
-	bool same;
+	ls_status status;
 	ls_buf_init(&again, LS_RUN__LINE_MAX);
 	ls_metrics_line(&again, m);
-	same = again.status == LS_OK && again.len == len + 1 && !memcmp(again.data, text, len);
+	status = again.status;
+	if (status == LS_OK && (again.len != len + 1 || memcmp(again.data, text, len)))
+		status = LS_ERR_INPUT;
 	ls_buf_free(&again);
-	return same;
+	return status == LS_ERR_LIMIT ? LS_ERR_INPUT : status;
 }
 
-/* One line back; false where it is not such a line. `platform` receives that text, cut if longer. */
-static bool parse_with(const char *text, size_t len, ls_metrics *m, char *platform, size_t size)
+/* One line back: LS_ERR_INPUT where it is not such a line, LS_ERR_NOMEM. `platform` receives that text, cut if longer. */
+static ls_status parse(const char *text, size_t len, ls_metrics *m, char *platform, size_t size)
 {
 	json_int_t step;
 	const char *bits, *name;
 	unsigned value;
 	double lr, seconds;
-	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *loss;
+	json_error_t why;
+	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), *loss;
 	bool good = line &&
 	            !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr,
 	                         "seconds", &seconds, "platform", &name) &&
 	            strlen(bits) == 8 && strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0 &&
 	            same_loss(loss, ls_f32_bits(value));
+	if (!line && json_error_code(&why) == json_error_out_of_memory)
+		return LS_ERR_NOMEM;
 	if (good) {
 		snprintf(platform, size, "%s", name);
 		*m = (ls_metrics){.step = (uint64_t)step, .loss = ls_f32_bits(value), .lr = lr, .seconds = seconds, .platform = platform};
 	}
 	json_decref(line);
-	return good && is_canonical(m, text, len);
-}
-
-static bool parse(const char *text, size_t len, ls_metrics *m)
-{
-	char platform[LS_RUN__LINE_MAX];
-	bool good = parse_with(text, len, m, platform, sizeof platform);
-	m->platform = NULL; // it dies with this call
-	return good;
+	return good ? check_canonical(m, text, len) : LS_ERR_INPUT;
 }
 
 /* The next lines are those of steps first…last, and hash to `digest`. */
@@ -92,10 +89,17 @@ static ls_status check_leaf(ls_lines *lines, uint64_t first, uint64_t last, cons
 	*good = true;
 	for (uint64_t step = first; step <= last && *good; step++) {
 		const char *text;
+		char platform[LS_RUN__LINE_MAX];
 		size_t len;
 		ls_metrics m;
 		LS_TRY(ls_run__next_line(lines, &text, &len, err));
-		*good = text && parse(text, len, &m) && m.step == step;
+		status = text ? parse(text, len, &m, platform, sizeof platform) : LS_ERR_INPUT;
+		*good = status == LS_OK && m.step == step;
+		if (status == LS_ERR_NOMEM) {
+			ls_error_set(err, status, "no memory to read metrics.jsonl");
+			goto done;
+		}
+		status = LS_OK;
 		if (*good)
 			ls_metrics_encode(&encoded, &m);
 	}
@@ -146,7 +150,7 @@ ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context
 	ls_run__lines_over(lines, run->metrics_file);
 	do {
 		LS_TRY(ls_run__next_line(lines, &text, &len, err));
-		if (text && parse_with(text, len, &m, platform, sizeof platform))
+		if (text && parse(text, len, &m, platform, sizeof platform) == LS_OK)
 			fn(context, &m);
 	} while (text);
 done:

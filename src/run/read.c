@@ -45,14 +45,15 @@ done:
 	return status;
 }
 
-static bool is_canonical_yaml(const ls_job *job, const uint8_t *text, size_t len)
+/* What a file says wrongly is damage; that memory ran out is not. */
+static ls_status as_damage(ls_status status, const ls_error *why, const char *file, ls_damage *damage, ls_error *err)
 {
-	bool same;
-	ls_buf again;
-	ls_buf_init(&again, JOB_MAX);
-	same = ls_job_emit_yaml(job, &again) == LS_OK && again.len == len && !memcmp(again.data, text, len);
-	ls_buf_free(&again);
-	return same;
+	if (status == LS_OK)
+		return LS_OK;
+	if (status == LS_ERR_NOMEM)
+		return ls_error_set(err, status, "%s: no memory to read it", file);
+	ls_run__damage(damage, file, 0, "%s", why->text);
+	return LS_OK;
 }
 
 static bool parse_nonce(uint8_t out[32], uint8_t *text, size_t len)
@@ -76,26 +77,26 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 	uint8_t *bin = NULL, *yaml = NULL, *nonce = NULL;
 	size_t bin_len = 0, yaml_len = 0, nonce_len = 0;
 	ls_job *signed_job = NULL;
-	ls_buf again;
+	ls_buf again, text;
 	ls_buf_init(&again, JOB_MAX);
+	ls_buf_init(&text, JOB_MAX);
 	LS_TRY(read_file(run, "job.bin", JOB_MAX, &bin, &bin_len, damage, err));
 	LS_TRY(read_file(run, "job.yaml", JOB_MAX, &yaml, &yaml_len, damage, err));
 	LS_TRY(read_file(run, "nonce", NONCE_MAX, &nonce, &nonce_len, damage, err));
 	if (damage->found)
 		goto done;
-	if (ls_job_decode(&signed_job, &run->binding, bin, bin_len, &why) != LS_OK) {
-		ls_run__damage(damage, "job.bin", 0, "%s", why.text);
-	} else if (ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why) != LS_OK) {
-		ls_run__damage(damage, "job.yaml", 0, "%s", why.text);
-	}
+	LS_TRY(as_damage(ls_job_decode(&signed_job, &run->binding, bin, bin_len, &why), &why, "job.bin", damage, err));
+	if (!damage->found)
+		LS_TRY(as_damage(ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why), &why, "job.yaml", damage, err));
 	if (!damage->found)
 		LS_TRY(read_thresholds(run, signed_job, damage, err));
 	if (damage->found)
 		goto done;
-	if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
-	           memcmp(again.data, bin, bin_len)) {
+	LS_TRY(as_damage(ls_job_encode(run->job, &run->binding, &again, &why), &why, "job.yaml", damage, err));
+	LS_TRY(as_damage(ls_job_emit_yaml(run->job, &text), &why, "job.yaml", damage, err));
+	if (again.len != bin_len || memcmp(again.data, bin, bin_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found fields that differ from job.bin, expected the same job");
-	} else if (!is_canonical_yaml(run->job, yaml, yaml_len)) {
+	} else if (text.len != yaml_len || memcmp(text.data, yaml, yaml_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found the job in other words than the trainer writes it");
 	} else if (!parse_nonce(run->nonce, nonce, nonce_len)) {
 		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 lower-case hex digits and a newline");
@@ -105,13 +106,12 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 		LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, run->nonce));
 	}
 done:
-	if (status != LS_OK && why.status != LS_OK)
-		ls_error_set(err, status, "%s: %s", run->dir, why.text);
 	ls_job_free(signed_job);
 	ls_free(bin);
 	ls_free(yaml);
 	ls_free(nonce);
 	ls_buf_free(&again);
+	ls_buf_free(&text);
 	return status;
 }
 
