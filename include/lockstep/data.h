@@ -9,25 +9,38 @@
 
 #define LS_DATASET_BYTES_MAX (INT64_C(1) << 30) /* of samples, decompressed */
 #define LS_DATASET_CLASSES_MAX 256
+#define LS_DATASET_SIDE_MAX 65536 /* channels, height or width of a sample */
 
 typedef struct ls_dataset ls_dataset;
 
 typedef struct ls_dataset_options {
 	uint32_t version;   /* 1 */
-	const char *format; /* "idx" */
+	const char *format; /* "cifar10", "csv", "idx", "npy" */
 	const char *path;   /* folder; NULL is "" */
 	const char *split;  /* "train" or "test" */
 	int64_t limit;      /* the first n samples, n ≥ 1; 0 takes all */
+	int64_t shape[3];   /* channels, height, width of a sample, or zeros; "csv" needs it, the others must agree with it */
 } ls_dataset_options;
 
-#define LS_DATASET_OPTIONS_INIT {1, "idx", NULL, "train", 0}
+#define LS_DATASET_OPTIONS_INIT {1, "idx", NULL, "train", 0, {0, 0, 0}}
 
 /* Reads and checks one split. Fewer samples than `limit` is an error; with a limit the bytes past the last sample taken
- * are not read, so nothing is said about them.
+ * are not read, so nothing is said about them. Every file may also lie there compressed, with ".gz" after its name (one
+ * gzip member); a plain file wins.
  *
- * Format "idx" (yann.lecun.com/exdb/mnist): train-images-idx3-ubyte and train-labels-idx1-ubyte, or t10k-… for "test",
- * each plain or with ".gz" (one gzip member); a plain file wins. Where `path` is "fashion-mnist" or "" and the images
- * are not there, the folder of Debian's package dataset-fashion-mnist is tried.
+ * Format "idx" (yann.lecun.com/exdb/mnist): train-images-idx3-ubyte and train-labels-idx1-ubyte, or t10k-… for "test".
+ * Where `path` is "fashion-mnist" or "" and the images are not there, the folder of Debian's package
+ * dataset-fashion-mnist is tried.
+ *
+ * Format "cifar10" (cs.toronto.edu/~kriz/cifar.html, binary version): those of data_batch_1.bin … data_batch_99.bin that
+ * are there, at least one, in order of number; test_batch.bin for "test". Records of a label 0…9 and 3 × 32 × 32 bytes.
+ *
+ * Format "csv": train.csv or test.csv. The first line names the columns, exactly one of them `label`; the others, in their
+ * order, are the bytes of a sample in CHW order. Every further line holds whole decimal numbers 0…255 without sign, space,
+ * quote or leading zero. Lines end in LF or CR LF, the last one may end with the file.
+ *
+ * Format "npy" (numpy.lib.format): images.npy of bytes (N, H, W) or (N, C, H, W) and labels.npy (N) of any integer type
+ * with values 0…255; test_images.npy and test_labels.npy for "test". C order only; nothing that would need pickle.
  *
  * LS_ERR_USAGE (options), LS_ERR_NOT_FOUND (a file), LS_ERR_INPUT (what a file says), LS_ERR_LIMIT (more than
  * LS_DATASET_BYTES_MAX), LS_ERR_IO, LS_ERR_NOMEM. */

@@ -57,6 +57,7 @@ typedef struct ls_exec_options {
 	ls_platform *platform;
 	ls_hasher *hasher; /* at least as many workers as the platform has threads */
 	const ls_samples *samples; /* NULL where no op loads */
+	const ls_imports *imports; /* NULL where no op imports; else LS_ERR_USAGE without */
 	ls_rounding rounding;
 	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only */
 	bool self_check; /* recompute a few random elements exactly in every step, and stop where |C − E| > B */

@@ -23,6 +23,7 @@
 #define LS_JOB_LIST_MAX 16
 #define LS_JOB_THRESHOLDS_MAX 16     /* kinds of op in a threshold file */
 #define LS_JOB_THRESHOLDS_FILE "thresholds.json" /* what canonical YAML calls the threshold file */
+#define LS_JOB_REALS_MAX 3
 #define LS_JOB_STEPS_MAX (UINT64_C(1) << 40)
 #define LS_JOB_SAMPLES_MAX (UINT64_C(1) << 40)
 
@@ -45,6 +46,15 @@ typedef struct ls_job_list {
 	uint64_t item[LS_JOB_LIST_MAX];
 } ls_job_list;
 
+/* One number for all channels, or one for each. */
+typedef struct ls_job_reals {
+	uint64_t count; /* 1 … LS_JOB_REALS_MAX */
+	double item[LS_JOB_REALS_MAX];
+} ls_job_reals;
+
+/* Bits of data.augment. */
+enum { LS_JOB_AUGMENT_CROP = 1, LS_JOB_AUGMENT_FLIP = 2 };
+
 /* All fields, defaults filled in. A field that the chosen mode or schedule does not read holds its default. */
 typedef struct ls_job_spec {
 	uint64_t version;
@@ -56,13 +66,17 @@ typedef struct ls_job_spec {
 		uint32_t pool;      /* ls_job_pool */
 		double width;       /* factor of channels */
 		uint32_t head;      /* ls_job_head */
+		/* safetensors file that the weights start from; empty where not given; never part of the signed bytes, which
+		 * hold the root of what it says (ls_job_binding) */
+		char init_from[LS_JOB_DATA_PATH_MAX + 1];
 	} model;
 	struct {
 		char format[LS_JOB_WORD_MAX + 1];
 		char path[LS_JOB_DATA_PATH_MAX + 1]; /* empty where not given; never part of the signed bytes */
 		uint64_t limit;                      /* use the first so many samples; 0 all */
-		double mean, std;                    /* of bytes: a sample enters the program as (byte − mean)/std */
-		uint64_t augment;                    /* number of augmentations: 0 in this version */
+		ls_job_list shape;                   /* channels, height, width of a sample; empty where not given */
+		ls_job_reals mean, std;              /* of bytes: a sample enters the program as (byte − mean)/std */
+		uint32_t augment;                    /* LS_JOB_AUGMENT_CROP | LS_JOB_AUGMENT_FLIP */
 	} data;
 	struct {
 		uint64_t steps, epochs; /* one of them is 0: not given */
@@ -145,6 +159,7 @@ typedef struct ls_job_binding {
 	uint8_t program[32]; /* digest of the training program */
 	uint8_t init[32];    /* digest of the program that makes the initial state */
 	uint8_t data[32];    /* data root */
+	uint8_t import[32];  /* state root over the imported weights; zero where the init program makes them all */
 	uint64_t shape[3];   /* channels, height, width of a sample: with the fields, enough to build the programs */
 	uint64_t samples;
 	uint64_t steps;       /* as ls_job_steps says */
@@ -153,9 +168,12 @@ typedef struct ls_job_binding {
 } ls_job_binding;
 
 /* Appends the bytes that the client signs and whose hash is the job id: "ls1/job", u32 version, each field but
- * `lockstep` and `data.path` in table order as one type byte and its value, then the binding in the order above.
- *   'u' u64   'r' FP64 bits as u64   'b' one byte 0 or 1   's' u32 length and bytes   'l' u32 count and that many u64
- * Choices are written as their words; after `fixed` comes τ ('r'), after `adaptive` the digest of the threshold file ('s'). LS_ERR_INPUT where binding.steps is not what ls_job_steps gives. */
+ * `lockstep`, `model.init_from` and `data.path` in table order as one type byte and its value, then the binding in the
+ * order above.
+ *   'u' u64   'r' FP64 bits as u64   'b' one byte 0 or 1   's' u32 length and bytes
+ *   'l' u32 count and that many u64   'v' u32 count and that many FP64 bits   'w' u32 count and that many strings
+ * Choices are written as their words; after `fixed` comes τ ('r'), after `adaptive` the digest of the threshold file
+ * ('s'). LS_ERR_INPUT where binding.steps is not what ls_job_steps gives. */
 ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf *out, ls_error *err);
 /* The inverse. Accepts only bytes that ls_job_encode would write. `data.path` comes back empty. */
 ls_status ls_job_decode(ls_job **out, ls_job_binding *binding, const void *data, size_t len, ls_error *err);

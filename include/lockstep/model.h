@@ -24,6 +24,9 @@ typedef struct ls_model_options {
 	ls_model_head head; /* vgg */
 	int64_t channels, height, width; /* one sample */
 	double mean[LS_MODEL_CHANNELS_MAX], std[LS_MODEL_CHANNELS_MAX]; /* of bytes, per channel */
+	int64_t crop; /* training samples are moved by up to so many pixels, over zeros; 0: not */
+	bool flip;    /* and every other one is mirrored */
+	const uint8_t *import; /* 32 bytes: state root of the weights to start from; NULL: they are drawn */
 	int64_t samples, batch;
 	uint32_t seed;
 	int bits, state_bits;
@@ -47,6 +50,8 @@ const ls_program *ls_model_eval(const ls_model *model); /* NULL where not asked 
 
 /* Elements of all parameters: what is trained, buffers not among them. */
 int64_t ls_model_parameters(const ls_model *model);
+/* Is tensor `state` of step's state a weight (a parameter or running statistic), not a tensor of the optimizer? */
+bool ls_model_is_weight(const ls_model *model, int state);
 
 /* Names of the values that others read. */
 #define LS_MODEL_LOSS "loss"

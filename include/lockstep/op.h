@@ -98,6 +98,12 @@ typedef struct ls_samples {
 	int32_t (*label)(void *context, int64_t index);
 } ls_samples;
 
+/* Imported tensors, as the job's import root commits to them: a state tree whose tensors are numbered in order of name. */
+typedef struct ls_imports {
+	void *context;
+	uint32_t (*word)(void *context, int64_t tensor, int64_t index);
+} ls_imports;
+
 /* What an element is defined from: the record, the step, and single words of inputs (whole tensors for an executor,
  * opened chunks for a judge). */
 typedef struct ls_reader {
@@ -107,6 +113,7 @@ typedef struct ls_reader {
 	void *context;
 	uint32_t (*word)(void *context, int input, int64_t index); /* the 32-bit word of an input */
 	const ls_samples *samples;                                 /* `load` only */
+	const ls_imports *imports;                                 /* `import` only */
 } ls_reader;
 
 static inline float ls_read_f32(const ls_reader *r, int input, int64_t index)
@@ -203,6 +210,7 @@ typedef struct ls_op_call {
 	const void *const *in;
 	void *const *out;
 	const ls_samples *samples;
+	const ls_imports *imports;
 	ls_pool *pool;
 	const struct ls_loops *loops; /* the inner loops that kernels use (src/kernel/loops.h); NULL: portable ones */
 } ls_op_call;

@@ -14,9 +14,14 @@ typedef struct ls_plan_options {
 	 * exists there. */
 	const char *data_dir;
 	bool eval; /* also open the test split and build the eval program */
+	/* Where the weights lie that the run starts from; NULL: model.init_from, found as data.path is. */
+	const char *init_from;
+	/* Of a run that is there; NULL: none. With it, weights that are not at hand are no error as long as nothing has to
+	 * execute step 0: their root is taken from here. */
+	const ls_job_binding *run;
 } ls_plan_options;
 #define LS_PLAN_OPTIONS_VERSION 1
-#define LS_PLAN_OPTIONS_INIT {LS_PLAN_OPTIONS_VERSION, NULL, false}
+#define LS_PLAN_OPTIONS_INIT {.version = LS_PLAN_OPTIONS_VERSION}
 
 typedef struct ls_job_plan ls_job_plan;
 
@@ -37,6 +42,8 @@ const ls_dataset *ls_plan_data(const ls_job_plan *plan);      /* the training sp
 const ls_dataset *ls_plan_eval_data(const ls_job_plan *plan); /* NULL unless asked for */
 const ls_samples *ls_plan_samples(const ls_job_plan *plan);   /* of the training split, as `load` reads them */
 const ls_samples *ls_plan_eval_samples(const ls_job_plan *plan);
+/* What `import` reads; NULL where the job imports nothing, or nothing is at hand (offline, ls_plan_options.run). */
+const ls_imports *ls_plan_imports(const ls_job_plan *plan);
 int64_t ls_plan_eval_batch(const ls_job_plan *plan); /* divides the number of test samples */
 const char *ls_plan_data_path(const ls_job_plan *plan);
 

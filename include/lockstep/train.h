@@ -79,4 +79,12 @@ typedef struct ls_eval_result {
 } ls_eval_result;
 ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from, ls_eval_result *out, ls_error *err);
 
+/* Writes the weights (parameters and running statistics, not what the optimizer keeps) in the state of `from`, an executor of
+ * the plan's step program, as a safetensors file (safetensors.h, whose errors these are). */
+typedef struct ls_export_result {
+	uint64_t tensors, elements;
+} ls_export_result;
+ls_status ls_export(const ls_job_plan *plan, ls_exec *from, const char *path, bool overwrite, ls_export_result *out,
+                    ls_error *err);
+
 #endif

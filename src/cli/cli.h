@@ -63,8 +63,8 @@ typedef struct ls_cli_args {
 	bool help;
 } ls_cli_args;
 
-extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__help,
-	ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__train, ls_cli__verify;
+extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__export,
+	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__train, ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err);
@@ -169,6 +169,9 @@ ls_status ls_cli__check_platform_name(const char *name, ls_error *err);
 ls_status ls_cli__open_platform_named(ls_platform **out, const ls_cli_args *args, const char *name, ls_error *err);
 /* Opens operand `index` as a run. Damage is left to the caller, `s->run` may then be NULL. */
 ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index, ls_damage *damage, ls_error *err);
+/* Reads the newest snapshot of a run into the executor of its step program; `*step` says which. One that does not verify is
+ * damage. */
+ls_status ls_cli__load_last(const ls_run *run, ls_exec *exec, uint64_t *step, ls_damage *damage, ls_error *err);
 void ls_cli__close(ls_cli_session *s);
 
 /* ---- measuring steps in memory, without a run directory ---- */

@@ -6,6 +6,8 @@ static const ls_cli_option options[] = {
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
+	{.name = "init-from", .argument = "FILE", .help = "where the weights lie that the run starts from",
+	 .fallback_text = "model.init_from of the job"},
 	{.name = "sample", .argument = "N", .help = "use --steps A:B", .later = true},
 	{.name = "parallel", .argument = "N", .help = "use --threads N", .later = true},
 	{.name = NULL},

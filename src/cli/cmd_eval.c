@@ -10,24 +10,6 @@ static const ls_cli_option options[] = {
 	{.name = NULL},
 };
 
-/* Reads the newest snapshot into the executor; `*step` says which. */
-static ls_status load_last(const ls_run *run, ls_exec *exec, uint64_t *step, ls_damage *damage, ls_error *err)
-{
-	uint64_t *steps = NULL;
-	size_t count = 0;
-	ls_status status;
-	LS_TRY(ls_run_snapshots(run, &steps, &count, err));
-	if (!count) {
-		status = ls_error_input(err, ls_run_dir(run), "snapshots", "none", "at least one", "lockstep train --resume makes one");
-		goto done;
-	}
-	*step = steps[count - 1];
-	LS_TRY(ls_run_read_snapshot(run, *step, exec, damage, err));
-done:
-	ls_free(steps);
-	return status;
-}
-
 static ls_status measure(ls_cli_session *s, ls_eval_result *out, uint64_t *step, ls_damage *damage, ls_error *err)
 {
 	ls_replay_options options_of_replay = LS_REPLAY_OPTIONS_INIT;
@@ -36,7 +18,7 @@ static ls_status measure(ls_cli_session *s, ls_eval_result *out, uint64_t *step,
 	options_of_replay.plan = s->plan;
 	options_of_replay.platform = s->platform;
 	LS_TRY(ls_replay_open(&replay, &options_of_replay, err));
-	LS_TRY(load_last(s->run, ls_replay_exec(replay), step, damage, err));
+	LS_TRY(ls_cli__load_last(s->run, ls_replay_exec(replay), step, damage, err));
 	if (!damage->found)
 		LS_TRY(ls_eval(s->plan, s->platform, ls_replay_exec(replay), out, err));
 done:

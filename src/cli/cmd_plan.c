@@ -90,11 +90,12 @@ done:
 static json_t *to_json(const struct estimate *e, const ls_job_plan *plan)
 {
 	const ls_job_binding *b = ls_plan_binding(plan);
-	ls_hash program, init, data;
+	ls_hash program, init, data, import;
 	json_t *object = json_object();
 	memcpy(program.byte, b->program, sizeof program.byte);
 	memcpy(init.byte, b->init, sizeof init.byte);
 	memcpy(data.byte, b->data, sizeof data.byte);
+	memcpy(import.byte, b->import, sizeof import.byte);
 	ls_cli__put_hash(object, "job", ls_plan_job_id(plan));
 	ls_cli__put_text(object, "name", ls_plan_spec(plan)->name);
 	ls_cli__put_text(object, "arch", ls_plan_spec(plan)->model.arch);
@@ -102,6 +103,7 @@ static json_t *to_json(const struct estimate *e, const ls_job_plan *plan)
 	ls_cli__put_hash(object, "program", &program);
 	ls_cli__put_hash(object, "init", &init);
 	ls_cli__put_hash(object, "data", &data);
+	ls_cli__put_hash(object, "import", ls_plan_imports(plan) ? &import : NULL);
 	ls_cli__put_text(object, "data_path", ls_plan_data_path(plan));
 	ls_cli__put_uint(object, "samples", b->samples);
 	ls_cli__put_uint(object, "steps", b->steps);
@@ -132,6 +134,10 @@ static void print_digests(const ls_cli *cli, const ls_job_plan *plan)
 	ls_hex(data, b->data, sizeof b->data);
 	ls_cli__say(cli, "name        %s (%s, %s)\njob         %s\nprogram     %s\ninit        %s\ndata        %s\n", ls_plan_spec(plan)->name,
 	            ls_plan_spec(plan)->model.arch, ls_cli__mode_text(ls_plan_spec(plan)), job, program, init, data);
+	if (!ls_plan_imports(plan))
+		return;
+	ls_hex(data, b->import, sizeof b->import);
+	ls_cli__say(cli, "import      %s\n", data);
 }
 
 static void print_text(const ls_cli *cli, const struct estimate *e, const ls_cli_session *s)

@@ -17,6 +17,7 @@ ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platfo
 	o.platform = platform;
 	o.hasher = out->hasher;
 	o.samples = ls_plan_samples(plan);
+	o.imports = ls_plan_imports(plan);
 	o.rounding = rounding;
 	o.self_check = rounding == LS_ROUNDING_RECORD; // as the trainer has it
 	LS_TRY(ls_step_log_open(&out->log, ls_program_ops(o.program), err));

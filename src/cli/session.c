@@ -17,11 +17,22 @@ ls_status ls_cli__open_job(ls_cli_session *s, const ls_cli_args *args, ls_error 
 	return status;
 }
 
+/* Only commands that may have to execute step 0 of somebody else's run have the option. */
+static const char *init_from_of(const ls_cli_args *args)
+{
+	for (const ls_cli_option *o = args->command->options; o && o->name; o++)
+		if (!strcmp(o->name, "init-from"))
+			return ls_cli__value(args, "init-from");
+	return NULL;
+}
+
 ls_status ls_cli__open_plan(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, ls_error *err)
 {
 	ls_plan_options options = LS_PLAN_OPTIONS_INIT;
 	options.data_dir = ls_cli__value(args, "data");
 	options.eval = eval;
+	options.init_from = init_from_of(args);
+	options.run = s->run ? ls_run_binding(s->run) : NULL;
 	return ls_plan_open(&s->plan, job, &options, err);
 }
 
@@ -115,6 +126,23 @@ ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index
 		return ls_error_input(err, dir, NULL, "a file", "the folder of a run", "a single head or envelope is not read by this version");
 	*damage = (ls_damage){0};
 	return ls_run_open(&s->run, dir, damage, err);
+}
+
+ls_status ls_cli__load_last(const ls_run *run, ls_exec *exec, uint64_t *step, ls_damage *damage, ls_error *err)
+{
+	uint64_t *steps = NULL;
+	size_t count = 0;
+	ls_status status;
+	LS_TRY(ls_run_snapshots(run, &steps, &count, err));
+	if (!count) {
+		status = ls_error_input(err, ls_run_dir(run), "snapshots", "none", "at least one", "lockstep train --resume makes one");
+		goto done;
+	}
+	*step = steps[count - 1];
+	LS_TRY(ls_run_read_snapshot(run, *step, exec, damage, err));
+done:
+	ls_free(steps);
+	return status;
 }
 
 void ls_cli__close(ls_cli_session *s)

@@ -19,7 +19,10 @@ struct ls_dataset {
 /* Fills an all-zero `ds`, except `format` and `classes`. What it allocated before failing is released by the caller. */
 typedef ls_status (*ls_data__open_fn)(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 
+ls_status ls_data__cifar10_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+ls_status ls_data__csv_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 ls_status ls_data__idx_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+ls_status ls_data__npy_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 
 /* A file read front to back, decompressed on the way where its name ends in ".gz". */
 #define LS_DATA__BUFFER 65536
@@ -39,6 +42,8 @@ ls_status ls_data__source_open(ls_data__source **out, const char *dir, const cha
 void ls_data__source_free(ls_data__source *s);
 /* Reads exactly `len` bytes; LS_ERR_INPUT naming the offset and `what` where the data end before. */
 ls_status ls_data__source_read(ls_data__source *s, void *out, int64_t len, const char *what, ls_error *err);
+/* At most `len` bytes; `*got` is 0 at the end of the data only. */
+ls_status ls_data__source_some(ls_data__source *s, void *out, int64_t len, size_t *got, ls_error *err);
 /* LS_ERR_INPUT unless the data end here (and, compressed, the file does too). */
 ls_status ls_data__source_finish(ls_data__source *s, ls_error *err);
 /* True iff dir/name or dir/name.gz exists. */
@@ -47,5 +52,12 @@ bool ls_data__source_exists(const char *dir, const char *name);
 /* "PATH: byte OFFSET: found X, expected Y"; the found text is printf-style. Returns LS_ERR_INPUT. */
 ls_status ls_data__complain(ls_error *err, const ls_data__source *s, int64_t offset, const char *expected,
                             const char *hint, const char *found, ...) __attribute__((format(printf, 6, 7)));
+
+/* LS_ERR_LIMIT: the samples exceed LS_DATASET_BYTES_MAX. */
+ls_status ls_data__too_large(ls_error *err, const ls_data__source *s);
+/* LS_ERR_INPUT: the data end, at the source's place, before `limit` samples. */
+ls_status ls_data__too_few(ls_error *err, const ls_data__source *s, int64_t found, int64_t limit);
+/* Makes the buffers' memory the data set's (ls_free releases it, too); `labels` holds one byte per sample. */
+void ls_data__take_over(ls_dataset *ds, ls_buf *images, ls_buf *labels);
 
 #endif

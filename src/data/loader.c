@@ -1,5 +1,6 @@
 #include "data/dataset.h"
 
+#include <stdio.h>
 
 typedef struct loader {
 	const char *format;
@@ -7,7 +8,10 @@ typedef struct loader {
 } loader;
 
 static const loader loaders[] = {
+	{"cifar10", ls_data__cifar10_open},
+	{"csv", ls_data__csv_open},
 	{"idx", ls_data__idx_open},
+	{"npy", ls_data__npy_open},
 };
 
 static const loader *find_loader(const char *format)
@@ -41,6 +45,11 @@ static ls_status check_options(const ls_dataset_options *o, ls_error *err)
 		                    o->split ? o->split : "nothing");
 	if (o->limit < 0)
 		return ls_error_set(err, LS_ERR_USAGE, "data.limit: found %lld, expected 0 (all) or more", (long long)o->limit);
+	if (o->shape[0] || o->shape[1] || o->shape[2])
+		for (int i = 0; i < 3; i++)
+			if (o->shape[i] < 1 || o->shape[i] > LS_DATASET_SIDE_MAX)
+				return ls_error_set(err, LS_ERR_USAGE, "data.shape: found %lld, expected channels, height and width of 1 to %d each",
+				                    (long long)o->shape[i], LS_DATASET_SIDE_MAX);
 	return find_loader(o->format) ? LS_OK : complain_about_format(err, o->format);
 }
 
@@ -51,6 +60,19 @@ static int32_t count_classes(const ls_dataset *ds)
 		if (ds->labels[i] > largest)
 			largest = ds->labels[i];
 	return largest + 1; // at most LS_DATASET_CLASSES_MAX, as labels are bytes
+}
+
+/* What the job says of a sample's shape has to be what the data are, whether or not the format needs to be told. */
+static ls_status check_shape(const ls_dataset *ds, const ls_dataset_options *o, ls_error *err)
+{
+	const int64_t *want = o->shape, *have = ds->shape;
+	char found[80], expected[112];
+	if (!want[0] || !memcmp(want, have, sizeof ds->shape))
+		return LS_OK;
+	snprintf(found, sizeof found, "[%lld, %lld, %lld]", (long long)want[0], (long long)want[1], (long long)want[2]);
+	snprintf(expected, sizeof expected, "[%lld, %lld, %lld], the shape of the samples in %s", (long long)have[0],
+	         (long long)have[1], (long long)have[2], o->path && o->path[0] ? "these files" : "the current folder");
+	return ls_error_input(err, o->path, "data.shape", found, expected, "format csv alone needs data.shape");
 }
 
 ls_status ls_dataset_open(ls_dataset **out, const ls_dataset_options *options, ls_error *err)
@@ -68,6 +90,7 @@ ls_status ls_dataset_open(ls_dataset **out, const ls_dataset_options *options, l
 	}
 	ds->format = chosen->format;
 	LS_TRY(chosen->open(ds, options, err));
+	LS_TRY(check_shape(ds, options, err));
 	ds->classes = count_classes(ds);
 	*out = ds;
 	ds = NULL;

@@ -159,8 +159,7 @@ done:
 	return status;
 }
 
-/* At most `len` bytes of data; 0 at the end. */
-static ls_status read_some(ls_data__source *s, void *out, int64_t len, size_t *got, ls_error *err)
+ls_status ls_data__source_some(ls_data__source *s, void *out, int64_t len, size_t *got, ls_error *err)
 {
 	size_t want = len < (1 << 30) ? (size_t)len : (size_t)1 << 30; // zlib counts in 32 bits
 	ls_status status = s->gz ? read_gz(s, out, want, got, err) : read_file(s, out, want, got, err);
@@ -175,7 +174,7 @@ ls_status ls_data__source_read(ls_data__source *s, void *out, int64_t len, const
 	char expected[128];
 	while (done_bytes < len) {
 		size_t got;
-		LS_TRY(read_some(s, (uint8_t *)out + done_bytes, len - done_bytes, &got, err));
+		LS_TRY(ls_data__source_some(s, (uint8_t *)out + done_bytes, len - done_bytes, &got, err));
 		if (got == 0) {
 			snprintf(expected, sizeof expected, "%lld more bytes of %s", (long long)(len - done_bytes), what);
 			status = ls_data__complain(err, s, s->offset, expected, "the file was cut short: fetch it again",
@@ -194,7 +193,7 @@ ls_status ls_data__source_finish(ls_data__source *s, ls_error *err)
 	int64_t at = s->offset;
 	uint8_t extra;
 	size_t got;
-	LS_TRY(read_some(s, &extra, 1, &got, err));
+	LS_TRY(ls_data__source_some(s, &extra, 1, &got, err));
 	if (got) {
 		status = ls_data__complain(err, s, at, "the end of the data", "the header counts fewer bytes than follow it",
 		                           "trailing bytes");
@@ -206,4 +205,26 @@ ls_status ls_data__source_finish(ls_data__source *s, ls_error *err)
 		status = complain_about_gzip(s, "trailing bytes after the gzip member", err);
 done:
 	return status;
+}
+
+ls_status ls_data__too_large(ls_error *err, const ls_data__source *s)
+{
+	return ls_error_set(err, LS_ERR_LIMIT,
+	                    "%s: found more samples than memory is given, expected at most %lld bytes in all\n"
+	                    "  hint: take fewer samples with data.limit", s->path, (long long)LS_DATASET_BYTES_MAX);
+}
+
+ls_status ls_data__too_few(ls_error *err, const ls_data__source *s, int64_t found, int64_t limit)
+{
+	char expected[64];
+	snprintf(expected, sizeof expected, "at least data.limit, %lld", (long long)limit);
+	return ls_data__complain(err, s, s->offset, expected, "lower the limit, or 0 for all", "%lld samples", (long long)found);
+}
+
+void ls_data__take_over(ls_dataset *ds, ls_buf *images, ls_buf *labels)
+{
+	ds->count = (int64_t)labels->len;
+	ds->images = images->data;
+	ds->labels = labels->data;
+	*images = *labels = (ls_buf){0};
 }

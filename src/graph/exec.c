@@ -144,6 +144,14 @@ static void describe_ops(ls_exec *e)
 	}
 }
 
+static bool imports_missing(const ls_exec_options *options)
+{
+	for (int i = 0; !options->imports && i < ls_program_ops(options->program); i++)
+		if (!strcmp(ls_program_op(options->program, i)->kind, "import"))
+			return true;
+	return false;
+}
+
 ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *err)
 {
 	ls_status status = LS_OK;
@@ -153,6 +161,8 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 	if (options->version != LS_EXEC_OPTIONS_VERSION || !options->program || !options->platform || !options->hasher)
 		return ls_error_set(err, LS_ERR_USAGE, "executor: program, platform and hasher must be given");
 	LS_TRY(ls_program_finish(options->program, err));
+	if (imports_missing(options))
+		return ls_error_set(err, LS_ERR_USAGE, "executor: the program imports tensors, and none are given");
 	e = ls_alloc(1, sizeof *e);
 	if (!e)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");
@@ -282,10 +292,10 @@ static ls_status run_op(ls_exec *e, uint64_t step, int index, ls_step_log *log, 
 {
 	const ls_op *op = ls_program_op(e->options.program, index);
 	ls_reader reader = {.program = e->options.program, .op = op, .step = step, .context = e->in, .word = word,
-	                    .samples = e->options.samples};
+	                    .samples = e->options.samples, .imports = e->options.imports};
 	void *out[LS_OP_OUTPUTS];
 	ls_op_call call = {.program = e->options.program, .op = op, .def = e->def[index], .step = step, .in = e->in, .out = out,
-	                   .samples = e->options.samples, .pool = ls_platform_pool(e->options.platform)};
+	                   .samples = e->options.samples, .imports = e->options.imports, .pool = ls_platform_pool(e->options.platform)};
 	for (int i = 0; i < op->input_count; i++)
 		e->in[i] = ls_exec_value(e, op->inputs[i]);
 	for (int o = 0; o < op->output_count; o++)

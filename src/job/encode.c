@@ -15,8 +15,9 @@ static uint8_t type_byte(const ls_job__field *field)
 	case LS_JOB__INT: return 'u';
 	case LS_JOB__REAL: return 'r';
 	case LS_JOB__BOOL: return 'b';
-	case LS_JOB__INTS:
-	case LS_JOB__NONE: return 'l';
+	case LS_JOB__INTS: return 'l';
+	case LS_JOB__REALS: return 'v';
+	case LS_JOB__FLAGS: return 'w';
 	default: return 's';
 	}
 }
@@ -38,6 +39,21 @@ static void put_choice(ls_buf *out, const ls_job__field *field, const ls_job_spe
 		put_field(out, &field->signed_values[choice], spec);
 }
 
+static void put_reals(ls_buf *out, const ls_job_reals *reals)
+{
+	ls_buf_u32(out, (uint32_t)reals->count);
+	for (uint64_t i = 0; i < reals->count; i++)
+		ls_buf_f64(out, reals->item[i]);
+}
+
+static void put_flags(ls_buf *out, const ls_job__field *field, uint32_t flags)
+{
+	ls_buf_u32(out, (uint32_t)__builtin_popcount(flags));
+	for (uint32_t i = 0; field->choices[i]; i++)
+		if (flags >> i & 1)
+			ls_buf_str(out, field->choices[i]);
+}
+
 static void put_field(ls_buf *out, const ls_job__field *field, const ls_job_spec *spec)
 {
 	const void *p = ls_job__in(field, spec);
@@ -48,7 +64,8 @@ static void put_field(ls_buf *out, const ls_job__field *field, const ls_job_spec
 	case LS_JOB__BOOL: ls_buf_u8(out, *(const bool *)p); break;
 	case LS_JOB__CHOICE: put_choice(out, field, spec); break;
 	case LS_JOB__INTS: put_list(out, p); break;
-	case LS_JOB__NONE: ls_buf_u32(out, 0); break;
+	case LS_JOB__REALS: put_reals(out, p); break;
+	case LS_JOB__FLAGS: put_flags(out, field, *(const uint32_t *)p); break;
 	default: ls_buf_str(out, p); break;
 	}
 }
@@ -58,6 +75,7 @@ static void put_binding(ls_buf *out, const ls_job_binding *b)
 	ls_buf_bytes(out, b->program, 32);
 	ls_buf_bytes(out, b->init, 32);
 	ls_buf_bytes(out, b->data, 32);
+	ls_buf_bytes(out, b->import, 32);
 	for (int i = 0; i < 3; i++)
 		ls_buf_u64(out, b->shape[i]);
 	ls_buf_u64(out, b->samples);
@@ -125,20 +143,50 @@ static void get_list(ls_cursor *c, ls_job_list *list)
 		list->item[i] = ls_cursor_u64(c);
 }
 
+static void get_reals(ls_cursor *c, ls_job_reals *reals)
+{
+	uint32_t count = ls_cursor_u32(c);
+	if (count > LS_JOB_REALS_MAX) {
+		c->failed = true;
+		return;
+	}
+	reals->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		reals->item[i] = ls_cursor_f64(c);
+}
+
 static void get_field(ls_cursor *c, const ls_job__field *field, ls_job_spec *spec);
 
-static void get_choice(ls_cursor *c, const ls_job__field *field, ls_job_spec *spec)
+/* The number of a choice's word; the cursor fails where there is no such word. */
+static uint32_t get_word(ls_cursor *c, const ls_job__field *field)
 {
 	char word[LS_JOB_WORD_MAX + 1];
 	ls_cursor_str(c, word, sizeof word);
 	for (uint32_t i = 0; field->choices[i]; i++)
-		if (strcmp(field->choices[i], word) == 0) {
-			memcpy(ls_job__at(field, spec), &i, sizeof i);
-			if (field->with_value >> i & 1)
-				get_field(c, &field->signed_values[i], spec);
-			return;
-		}
+		if (strcmp(field->choices[i], word) == 0)
+			return i;
 	c->failed = true;
+	return 0;
+}
+
+static void get_choice(ls_cursor *c, const ls_job__field *field, ls_job_spec *spec)
+{
+	uint32_t choice = get_word(c, field);
+	memcpy(ls_job__at(field, spec), &choice, sizeof choice);
+	if (!c->failed && field->with_value >> choice & 1)
+		get_field(c, &field->signed_values[choice], spec);
+}
+
+/* Each word must come after the one before it in the table. */
+static void get_flags(ls_cursor *c, const ls_job__field *field, uint32_t *out)
+{
+	uint32_t count = ls_cursor_u32(c), flags = 0;
+	for (uint32_t i = 0; i < count && !c->failed; i++) {
+		uint32_t choice = get_word(c, field);
+		c->failed |= flags >> choice != 0;
+		flags |= 1u << choice;
+	}
+	*out = flags;
 }
 
 static void get_bool(ls_cursor *c, bool *out)
@@ -162,7 +210,8 @@ static void get_field(ls_cursor *c, const ls_job__field *field, ls_job_spec *spe
 	case LS_JOB__BOOL: get_bool(c, p); break;
 	case LS_JOB__CHOICE: get_choice(c, field, spec); break;
 	case LS_JOB__INTS: get_list(c, p); break;
-	case LS_JOB__NONE: c->failed |= ls_cursor_u32(c) != 0; break;
+	case LS_JOB__REALS: get_reals(c, p); break;
+	case LS_JOB__FLAGS: get_flags(c, field, p); break;
 	default: ls_cursor_str(c, p, (size_t)field->max + 1); break;
 	}
 	c->failed |= !ls_job__value_valid(field, spec);
@@ -180,6 +229,7 @@ static void get_binding(ls_cursor *c, ls_job_binding *b)
 	get_bytes(c, b->program);
 	get_bytes(c, b->init);
 	get_bytes(c, b->data);
+	get_bytes(c, b->import);
 	for (int i = 0; i < 3; i++)
 		b->shape[i] = ls_cursor_u64(c);
 	b->samples = ls_cursor_u64(c);

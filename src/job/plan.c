@@ -1,6 +1,11 @@
 #include <lockstep/plan.h>
 
+#include "job/import.h"
+
+#include <stdio.h>
 #include <stdlib.h>
+
+#define CROP_PIXELS 4 /* how far augmentation `crop` moves a sample at most */
 
 struct ls_job_plan {
 	const ls_job *job;
@@ -11,6 +16,7 @@ struct ls_job_plan {
 	ls_samples samples, eval_samples;
 	int64_t eval_batch;
 	ls_model *model;
+	ls_job__import import;
 	char path[LS_PATH_MAX];
 };
 
@@ -24,17 +30,18 @@ static int32_t label(void *context, int64_t index)
 	return ls_dataset_label(context, index);
 }
 
-static ls_status choose_path(ls_job_plan *p, const char *data_dir, ls_error *err)
+/* `given` is a path from elsewhere than the job and taken as it is. */
+static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const char *of_job, ls_error *err)
 {
-	const char *path = data_dir ? data_dir : ls_job_spec_of(p->job)->data.path, *root = getenv("LOCKSTEP_DATA");
-	if (!data_dir && root && root[0] && path[0] != '/') {
-		ls_status status = ls_path_join(p->path, sizeof p->path, root, path, err);
-		if (status != LS_OK || ls_file_exists(p->path))
+	const char *path = given ? given : of_job, *root = getenv("LOCKSTEP_DATA");
+	if (!given && root && root[0] && path[0] != '/') {
+		ls_status status = ls_path_join(out, LS_PATH_MAX, root, path, err);
+		if (status != LS_OK || ls_file_exists(out))
 			return status;
 	}
-	if (strlen(path) >= sizeof p->path)
+	if (strlen(path) >= LS_PATH_MAX)
 		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
-	memcpy(p->path, path, strlen(path) + 1);
+	memcpy(out, path, strlen(path) + 1);
 	return LS_OK;
 }
 
@@ -63,6 +70,8 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	o.format = spec->data.format;
 	o.path = p->path;
 	o.limit = (int64_t)spec->data.limit;
+	for (uint64_t i = 0; i < spec->data.shape.count && i < 3; i++)
+		o.shape[i] = (int64_t)spec->data.shape.item[i];
 	LS_TRY(ls_dataset_open(&p->data, &o, err));
 	p->samples = (ls_samples){p->data, sample, label};
 	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
@@ -101,6 +110,33 @@ static void fill_optim(const ls_job_plan *p, ls_optim_options *o)
 	ls_plan_schedule(p, &o->schedule);
 }
 
+static void fill_scaling(const ls_job_spec *spec, ls_model_options *o)
+{
+	for (int c = 0; c < LS_MODEL_CHANNELS_MAX; c++) {
+		o->mean[c] = spec->data.mean.item[spec->data.mean.count > 1 ? c : 0];
+		o->std[c] = spec->data.std.item[spec->data.std.count > 1 ? c : 0];
+	}
+}
+
+/* One number, or one per channel. */
+static ls_status check_scaling(const ls_job_plan *p, const char *key, const ls_job_reals *reals, ls_error *err)
+{
+	char found[32], expected[64];
+	if (reals->count == 1 || reals->count == p->binding.shape[0])
+		return LS_OK;
+	snprintf(found, sizeof found, "%llu numbers", (unsigned long long)reals->count);
+	snprintf(expected, sizeof expected, "one, or one for each of %llu channels", (unsigned long long)p->binding.shape[0]);
+	return ls_error_input(err, ls_job_spec_of(p->job)->name, key, found, expected, NULL);
+}
+
+static bool is_zero(const uint8_t bytes[32])
+{
+	uint8_t any = 0;
+	for (int i = 0; i < 32; i++)
+		any |= bytes[i];
+	return !any;
+}
+
 static ls_status build_model(ls_job_plan *p, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
@@ -116,13 +152,13 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.channels = (int64_t)p->binding.shape[0];
 	o.height = (int64_t)p->binding.shape[1];
 	o.width = (int64_t)p->binding.shape[2];
-	for (int c = 0; c < LS_MODEL_CHANNELS_MAX; c++) {
-		o.mean[c] = spec->data.mean;
-		o.std[c] = spec->data.std;
-	}
+	fill_scaling(spec, &o);
+	o.crop = spec->data.augment & LS_JOB_AUGMENT_CROP ? CROP_PIXELS : 0;
+	o.flip = spec->data.augment & LS_JOB_AUGMENT_FLIP;
 	o.samples = (int64_t)p->binding.samples;
 	o.batch = (int64_t)spec->train.batch;
 	o.seed = (uint32_t)spec->train.seed;
+	o.import = is_zero(p->binding.import) ? NULL : p->binding.import;
 	o.bits = (int)spec->arithmetic.grid;
 	o.state_bits = (int)spec->arithmetic.state_grid;
 	fill_optim(p, &o.optim);
@@ -168,11 +204,36 @@ static ls_status check_thresholds(const ls_job_plan *p, ls_error *err)
 	return status;
 }
 
+/* The weights' part of the binding. Their names and shapes are those of the model, which is therefore built before. */
+static ls_status bind_import(ls_job_plan *p, const ls_plan_options *o, ls_error *err)
+{
+	ls_status status;
+	const char *of_job = ls_job_spec_of(p->job)->model.init_from;
+	char path[LS_PATH_MAX];
+	ls_hash root;
+	if (!of_job[0] && !o->init_from)
+		return LS_OK;
+	LS_TRY(choose_path(path, o->init_from, of_job, err));
+	if (o->run && !o->init_from && !ls_file_exists(path)) {
+		memcpy(p->binding.import, o->run->import, 32);
+		goto done;
+	}
+	LS_TRY(build_model(p, err));
+	LS_TRY(ls_job__import_read(&p->import, path, p->model, &root, err));
+	memcpy(p->binding.import, root.byte, 32);
+	ls_model_free(p->model);
+	p->model = NULL;
+done:
+	return status;
+}
+
 /* Builds the programs, then the bytes and the job id. */
 static ls_status bind_programs(ls_job_plan *p, ls_error *err)
 {
 	ls_status status;
 	ls_hash program, init;
+	LS_TRY(check_scaling(p, "data.mean", &ls_job_spec_of(p->job)->data.mean, err));
+	LS_TRY(check_scaling(p, "data.std", &ls_job_spec_of(p->job)->data.std, err));
 	LS_TRY(build_model(p, err));
 	LS_TRY(ls_program_digest(ls_model_step(p->model), &program, err));
 	LS_TRY(ls_program_digest(ls_model_init(p->model), &init, err));
@@ -204,9 +265,10 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	if (options->version != LS_PLAN_OPTIONS_VERSION)
 		return ls_error_set(err, LS_ERR_USAGE, "plan options of version %d", options->version);
 	LS_TRY(new_plan(&p, job, err));
-	LS_TRY(choose_path(p, options->data_dir, err));
+	LS_TRY(choose_path(p->path, options->data_dir, ls_job_spec_of(job)->data.path, err));
 	LS_TRY(open_data(p, options->eval, err));
 	LS_TRY(bind_data(p, err));
+	LS_TRY(bind_import(p, options, err));
 	LS_TRY(bind_programs(p, err));
 	LS_TRY(check_thresholds(p, err));
 	*out = p;
@@ -245,6 +307,7 @@ void ls_plan_free(ls_job_plan *p)
 	ls_dataset_free(p->data);
 	ls_dataset_free(p->eval_data);
 	ls_model_free(p->model);
+	ls_job__import_free(&p->import);
 	ls_free(p);
 }
 
@@ -257,6 +320,7 @@ const ls_dataset *ls_plan_data(const ls_job_plan *p) { return p->data; }
 const ls_dataset *ls_plan_eval_data(const ls_job_plan *p) { return p->eval_data; }
 const ls_samples *ls_plan_samples(const ls_job_plan *p) { return &p->samples; }
 const ls_samples *ls_plan_eval_samples(const ls_job_plan *p) { return &p->eval_samples; }
+const ls_imports *ls_plan_imports(const ls_job_plan *p) { return p->import.source.word ? &p->import.source : NULL; }
 int64_t ls_plan_eval_batch(const ls_job_plan *p) { return p->eval_batch; }
 const char *ls_plan_data_path(const ls_job_plan *p) { return p->path; }
 

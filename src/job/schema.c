@@ -8,6 +8,7 @@
 
 static const char *const pools[] = {"max", "avg", NULL};
 static const char *const heads[] = {"cifar", "torchvision", NULL};
+static const char *const augmentations[] = {"crop", "flip", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const modes[] = {"logged", "plain", "exact", "pinned", NULL};
 static const char *const computes[] = {"fp64", "fp32", NULL};
@@ -47,19 +48,26 @@ const ls_job__field ls_job__fields[] = {
 	 .help = "factor of all channels, rounded to at least one each (vgg, resnet)"},
 	{.path = "model.head", .type = LS_JOB__CHOICE, .offset = AT(model.head), .choices = heads, .fallback = "cifar",
 	 .help = "one dense layer, or torchvision's three (vgg)"},
+	{.path = "model.init_from", .type = LS_JOB__PATH, .offset = AT(model.init_from), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
+	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "weights.safetensors", .for_arch = "",
+	 .help = "weights to start from; their root is part of the job id, this path is not"},
 	{.path = "data.format", .type = LS_JOB__WORD, .offset = AT(data.format), .min = 1, .max = LS_JOB_WORD_MAX,
-	 .flags = LS_JOB__REQUIRED, .example = "idx", .help = "how the data is stored: idx"},
+	 .flags = LS_JOB__REQUIRED, .example = "idx", .help = "how the data is stored: cifar10, csv, idx, npy"},
 	{.path = "data.path", .type = LS_JOB__PATH, .offset = AT(data.path), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
 	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "fashion-mnist",
 	 .help = "where the data lies, below $LOCKSTEP_DATA where that is set; not part of the job id"},
 	{.path = "data.limit", .type = LS_JOB__INT, .offset = AT(data.limit), .min = 0, .max = 0x1p40, .fallback = "0",
 	 .help = "use the first so many samples; 0 uses all"},
-	{.path = "data.mean", .type = LS_JOB__REAL, .offset = AT(data.mean), .min = 0, .max = 255, .fallback = "0",
+	{.path = "data.shape", .type = LS_JOB__INTS, .offset = AT(data.shape), .min = 1, .max = 65536, .items = 3,
+	 .flags = LS_JOB__UNSET, .example = "[1, 28, 28]", .for_arch = "",
+	 .help = "channels, height, width of a sample; needed for csv"},
+	{.path = "data.mean", .type = LS_JOB__REALS, .offset = AT(data.mean), .min = 0, .max = 255, .fallback = "0",
 	 .example = "72.94", .help = "subtracted from each byte of a sample"},
-	{.path = "data.std", .type = LS_JOB__REAL, .offset = AT(data.std), .min = 1, .max = 1000, .fallback = "255",
+	{.path = "data.std", .type = LS_JOB__REALS, .offset = AT(data.std), .min = 1, .max = 1000, .fallback = "255",
 	 .example = "90.02", .help = "divides it after that; 255 with mean 0 gives 0 to 1"},
-	{.path = "data.augment", .type = LS_JOB__NONE, .offset = AT(data.augment), .flags = LS_JOB__UNSET,
-	 .example = "[]", .for_arch = "", .help = "changes to samples while they are loaded"},
+	{.path = "data.augment", .type = LS_JOB__FLAGS, .offset = AT(data.augment), .choices = augmentations,
+	 .flags = LS_JOB__UNSET, .example = "[crop, flip]", .for_arch = "",
+	 .help = "changes to training samples: moved by up to 4 pixels over zeros, mirrored"},
 	{.path = "train.steps", .type = LS_JOB__INT, .offset = AT(train.steps), .min = 1, .max = 0x1p40,
 	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .rival = "train.epochs", .example = "1000", .for_arch = "",
 	 .help = "length of the run in optimizer steps (this or epochs)"},

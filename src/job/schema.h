@@ -13,7 +13,8 @@ typedef enum ls_job__type {
 	LS_JOB__NAME,   /* char[max + 1]: also capitals and '.' */
 	LS_JOB__PATH,   /* char[max + 1]: anything but control characters */
 	LS_JOB__INTS,   /* ls_job_list of integers within min and max */
-	LS_JOB__NONE    /* uint64_t 0: a list that must be empty in this version */
+	LS_JOB__REALS,  /* ls_job_reals within min and max; one number may stand without brackets */
+	LS_JOB__FLAGS   /* uint32_t: a list of different choices in the order of the table, one bit each */
 } ls_job__type;
 
 enum {
@@ -27,6 +28,7 @@ typedef struct ls_job__field {
 	ls_job__type type;
 	size_t offset;
 	double min, max;            /* bounds; length of texts */
+	uint64_t items;             /* INTS: the list has exactly so many items; 0: up to LS_JOB_LIST_MAX */
 	const char *const *choices; /* NULL-terminated */
 	uint32_t refused;           /* choices that are known but not in this version, one bit each */
 	uint32_t with_value;        /* choices written {choice: value} */

@@ -191,7 +191,7 @@ static bool read_list(const ls_job__field *field, const ls_job__tree *tree, cons
 {
 	ls_job_list list = {.count = node->count};
 	uint32_t i = node->first;
-	if (node->kind != LS_JOB__LIST || node->count > LS_JOB_LIST_MAX)
+	if (node->kind != LS_JOB__LIST || node->count > LS_JOB_LIST_MAX || (field->items && node->count != field->items))
 		return false;
 	for (uint32_t k = 0; k < node->count; k++, i = tree->node[i].next)
 		if (!read_integer(field, &tree->node[i], &list.item[k]))
@@ -210,6 +210,44 @@ static bool read_real(const ls_job__field *field, const ls_job__node *node, doub
 	if (!(v >= field->min && v <= field->max))
 		return false;
 	*out = v;
+	return true;
+}
+
+static bool read_reals(const ls_job__field *field, const ls_job__tree *tree, const ls_job__node *node, ls_job_reals *out)
+{
+	ls_job_reals reals = {.count = 1};
+	uint32_t i = node->first;
+	if (node->kind == LS_JOB__SCALAR) {
+		if (!read_real(field, node, &reals.item[0]))
+			return false;
+		*out = reals;
+		return true;
+	}
+	if (node->kind != LS_JOB__LIST || node->count < 1 || node->count > LS_JOB_REALS_MAX)
+		return false;
+	reals.count = node->count;
+	for (uint32_t k = 0; k < node->count; k++, i = tree->node[i].next)
+		if (!read_real(field, &tree->node[i], &reals.item[k]))
+			return false;
+	*out = reals;
+	return true;
+}
+
+/* In the order of the table: what is written elsewhere in another order would still be done in this one. */
+static bool read_flags(const ls_job__field *field, const ls_job__tree *tree, const ls_job__node *node, uint32_t *out)
+{
+	uint32_t i = node->first, flags = 0, choice;
+	if (node->kind != LS_JOB__LIST)
+		return false;
+	for (uint32_t k = 0; k < node->count; k++, i = tree->node[i].next) {
+		const ls_job__node *word = &tree->node[i];
+		if (word->kind != LS_JOB__SCALAR || strlen(word->text) != word->len || !find_choice(field, word->text, &choice))
+			return false;
+		if (flags >> choice)
+			return false;
+		flags |= 1u << choice;
+	}
+	*out = flags;
 	return true;
 }
 
@@ -243,7 +281,8 @@ bool ls_job__value_read(const ls_job__field *field, const ls_job__tree *tree, co
 	case LS_JOB__NAME:
 	case LS_JOB__PATH: return read_text(field, node, at);
 	case LS_JOB__INTS: return read_list(field, tree, node, at);
-	case LS_JOB__NONE: return node->kind == LS_JOB__LIST && node->count == 0;
+	case LS_JOB__REALS: return read_reals(field, tree, node, at);
+	case LS_JOB__FLAGS: return read_flags(field, tree, node, at);
 	}
 	return false;
 }
@@ -251,12 +290,13 @@ bool ls_job__value_read(const ls_job__field *field, const ls_job__tree *tree, co
 static size_t size_of(const ls_job__field *field)
 {
 	switch (field->type) {
-	case LS_JOB__INT:
-	case LS_JOB__NONE: return sizeof(uint64_t);
+	case LS_JOB__INT: return sizeof(uint64_t);
 	case LS_JOB__REAL: return sizeof(double);
 	case LS_JOB__BOOL: return sizeof(bool);
-	case LS_JOB__CHOICE: return sizeof(uint32_t);
+	case LS_JOB__CHOICE:
+	case LS_JOB__FLAGS: return sizeof(uint32_t);
 	case LS_JOB__INTS: return sizeof(ls_job_list);
+	case LS_JOB__REALS: return sizeof(ls_job_reals);
 	default: return (size_t)field->max + 1;
 	}
 }
@@ -286,7 +326,7 @@ bool ls_job__value_unset(const ls_job__field *field, const ls_job_spec *spec)
 
 static bool list_valid(const ls_job__field *field, const ls_job_list *list)
 {
-	if (list->count > LS_JOB_LIST_MAX)
+	if (list->count > LS_JOB_LIST_MAX || (field->items && list->count != field->items))
 		return false;
 	for (uint64_t i = 0; i < list->count; i++)
 		if ((double)list->item[i] < field->min || (double)list->item[i] > field->max)
@@ -294,15 +334,28 @@ static bool list_valid(const ls_job__field *field, const ls_job_list *list)
 	return true;
 }
 
+static bool real_valid(const ls_job__field *field, double v)
+{
+	return v >= field->min && v <= field->max && ls_bits_f64(v) != UINT64_C(1) << 63;
+}
+
+static bool reals_valid(const ls_job__field *field, const ls_job_reals *reals)
+{
+	if (reals->count < 1 || reals->count > LS_JOB_REALS_MAX)
+		return false;
+	for (uint64_t i = 0; i < reals->count; i++)
+		if (!real_valid(field, reals->item[i]))
+			return false;
+	return true;
+}
+
 static bool number_valid(const ls_job__field *field, const void *p)
 {
 	uint64_t u;
-	double v;
 	memcpy(&u, p, sizeof u);
 	if (field->type == LS_JOB__INT)
 		return (double)u >= field->min && (double)u <= field->max;
-	v = ls_f64_bits(u);
-	return v >= field->min && v <= field->max && u != UINT64_C(1) << 63;
+	return real_valid(field, ls_f64_bits(u));
 }
 
 bool ls_job__value_valid(const ls_job__field *field, const ls_job_spec *spec)
@@ -317,8 +370,8 @@ bool ls_job__value_valid(const ls_job__field *field, const ls_job_spec *spec)
 	case LS_JOB__NAME:
 	case LS_JOB__PATH: return text_allowed(field, p, strlen(p));
 	case LS_JOB__INTS: return list_valid(field, p);
-	case LS_JOB__NONE: return false;
-	default: return true; // choices and booleans exist only in valid form
+	case LS_JOB__REALS: return reals_valid(field, p);
+	default: return true; // choices, flags and booleans exist only in valid form
 	}
 }
 
@@ -345,6 +398,30 @@ static void print_choice(const ls_job__field *field, const ls_job_spec *spec, ls
 	ls_buf_printf(out, "}");
 }
 
+static void print_reals(ls_buf *out, const ls_job_reals *reals)
+{
+	if (reals->count == 1) {
+		print_real(out, reals->item[0]);
+		return;
+	}
+	for (uint64_t i = 0; i < reals->count; i++) {
+		ls_buf_printf(out, i ? ", " : "[");
+		print_real(out, reals->item[i]);
+	}
+	ls_buf_u8(out, ']');
+}
+
+static void print_flags(ls_buf *out, const ls_job__field *field, uint32_t flags)
+{
+	const char *before = "[";
+	for (uint32_t i = 0; field->choices[i]; i++)
+		if (flags >> i & 1) {
+			ls_buf_printf(out, "%s%s", before, field->choices[i]);
+			before = ", ";
+		}
+	ls_buf_printf(out, "%s]", flags ? "" : "[");
+}
+
 void ls_job__value_print(const ls_job__field *field, const ls_job_spec *spec, ls_buf *out)
 {
 	const void *p = ls_job__in(field, spec);
@@ -357,7 +434,8 @@ void ls_job__value_print(const ls_job__field *field, const ls_job_spec *spec, ls
 	case LS_JOB__NAME: ls_buf_printf(out, "%s", (const char *)p); break;
 	case LS_JOB__PATH: print_path(out, p); break;
 	case LS_JOB__INTS: print_list(out, p); break;
-	case LS_JOB__NONE: ls_buf_printf(out, "[]"); break;
+	case LS_JOB__REALS: print_reals(out, p); break;
+	case LS_JOB__FLAGS: print_flags(out, field, *(const uint32_t *)p); break;
 	}
 }
 
@@ -385,6 +463,24 @@ static void describe_integer(char *out, size_t out_size, const ls_job__field *fi
 		snprintf(out, out_size, "an integer from %llu to %llu", min, max);
 }
 
+static void describe_integers(char *out, size_t out_size, const ls_job__field *field)
+{
+	int min = (int)field->min, max = (int)field->max;
+	if (field->items)
+		snprintf(out, out_size, "a list of %llu integers from %d to %d", (unsigned long long)field->items, min, max);
+	else
+		snprintf(out, out_size, "a list of at most %d integers from %d to %d", LS_JOB_LIST_MAX, min, max);
+}
+
+static void describe_flags(char *out, size_t out_size, const ls_job__field *field)
+{
+	size_t used = (size_t)snprintf(out, out_size, "a list of ");
+	for (uint32_t i = 0; field->choices[i] && used < out_size; i++)
+		used += (size_t)snprintf(out + used, out_size - used, "%s%s", i ? ", " : "", field->choices[i]);
+	if (used < out_size)
+		snprintf(out + used, out_size - used, " in this order, each at most once");
+}
+
 void ls_job__describe(char *out, size_t out_size, const ls_job__field *field)
 {
 	int min = (int)field->min, max = (int)field->max; // bounds of reals, texts and lists are small whole numbers
@@ -396,10 +492,11 @@ void ls_job__describe(char *out, size_t out_size, const ls_job__field *field)
 	case LS_JOB__WORD: snprintf(out, out_size, "a word of at most %d of a-z 0-9 _ -", max); break;
 	case LS_JOB__NAME: snprintf(out, out_size, "a name of at most %d of A-Z a-z 0-9 . _ -", max); break;
 	case LS_JOB__PATH: snprintf(out, out_size, "a path of at most %d bytes", max); break;
-	case LS_JOB__INTS:
-		snprintf(out, out_size, "a list of at most %d integers from %d to %d", LS_JOB_LIST_MAX, min, max);
+	case LS_JOB__INTS: describe_integers(out, out_size, field); break;
+	case LS_JOB__REALS:
+		snprintf(out, out_size, "a decimal number from %d to %d, or a list of one per channel", min, max);
 		break;
-	case LS_JOB__NONE: snprintf(out, out_size, "an empty list (no augmentation in version 0.1)"); break;
+	case LS_JOB__FLAGS: describe_flags(out, out_size, field); break;
 	}
 }
 

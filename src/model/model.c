@@ -7,6 +7,7 @@
 
 struct ls_model {
 	ls_program *init, *step, *eval;
+	bool *weight; // one per tensor of step's state
 	int64_t parameters;
 };
 
@@ -35,6 +36,7 @@ static ls_status list_state(state_list *out, const ls_net *net, const ls_optim_d
 			ls_parameter *p = &out->tensor[out->count++];
 			*p = net->parameter[i];
 			p->init = (ls_init){LS_INIT_CONST, 0};
+			p->slot = true;
 			if (snprintf(p->name, sizeof p->name, "%s%s", net->parameter[i].name, suffix[s]) >= (int)sizeof p->name)
 				return ls_error_set(err, LS_ERR_INPUT, "the name '%s%s' is too long", net->parameter[i].name, suffix[s]);
 		}
@@ -50,6 +52,10 @@ static int load(ls_net *net, int64_t samples, int64_t batch, bool shuffle)
 	const ls_model_options *o = net->options;
 	ls_op_spec spec = {.kind = "load", .name = "x", .num_count = 2 * (int)o->channels,
 	                   .ints = {samples, batch, o->seed, shuffle, o->channels, o->height, o->width}, .int_count = 7};
+	if (shuffle && (o->crop || o->flip)) { // the training program's load
+		spec.ints[spec.int_count++] = o->crop;
+		spec.ints[spec.int_count++] = o->flip;
+	}
 	if (o->channels < 1 || o->channels > LS_MODEL_CHANNELS_MAX)
 		return ls_program_fail(net->program, LS_ERR_INPUT, "data: found %lld channels, expected 1 to 3", (long long)o->channels);
 	for (int64_t c = 0; c < o->channels; c++) {
@@ -99,19 +105,42 @@ done:
 static const char *const init_kinds[] = {[LS_INIT_UNIFORM] = "init_uniform", [LS_INIT_CONST] = "init_const",
                                          [LS_INIT_NORMAL] = "init_normal"};
 
+/* The op that makes a tensor in step 0: drawn, constant, or, for weights of a job that says so, taken from elsewhere. */
+static ls_op_spec init_op(const ls_model_options *o, const ls_parameter *p, int weight)
+{
+	ls_op_spec spec = {.kind = init_kinds[p->init.kind], .name = p->name,
+	                   .ints = {o->seed, p->number}, .int_count = 2, .nums = {p->init.value}, .num_count = 1};
+	if (o->import && !p->slot) {
+		spec = (ls_op_spec){.kind = "import", .name = p->name, .int_count = 5};
+		for (int i = 0; i < 4; i++)
+			spec.ints[i] = (int64_t)ls_get_le64(o->import + 8 * i);
+		spec.ints[4] = weight;
+	}
+	for (int d = 0; d < p->shape.rank; d++)
+		spec.ints[spec.int_count++] = p->shape.dim[d];
+	return spec;
+}
+
+static ls_status list_weights(ls_model *m, const state_list *state, ls_error *err)
+{
+	m->weight = ls_alloc((size_t)state->count, sizeof *m->weight);
+	if (!m->weight)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a model");
+	for (int i = 0; i < state->count; i++)
+		m->weight[i] = !state->tensor[i].slot;
+	return LS_OK;
+}
+
 static ls_status build_init(ls_model *m, const ls_net *net, const state_list *state, ls_error *err)
 {
 	ls_status status;
-	int *values = ls_alloc((size_t)state->count, sizeof *values);
+	int *values = ls_alloc((size_t)state->count, sizeof *values), weights = 0;
 	if (!values)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the program of step 0");
 	LS_TRY(ls_program_open(&m->init, net->options->bits, net->options->state_bits, err));
 	for (int i = 0; i < state->count; i++) {
-		const ls_parameter *p = &state->tensor[i];
-		ls_op_spec spec = {.kind = init_kinds[p->init.kind], .name = p->name,
-		                   .ints = {net->options->seed, p->number}, .int_count = 2 + p->shape.rank, .nums = {p->init.value}, .num_count = 1};
-		for (int d = 0; d < p->shape.rank; d++)
-			spec.ints[2 + d] = p->shape.dim[d];
+		ls_op_spec spec = init_op(net->options, &state->tensor[i], weights);
+		weights += !state->tensor[i].slot;
 		values[i] = ls_op_append(m->init, &spec);
 	}
 	append_commit(m->init, values, state->count);
@@ -230,6 +259,7 @@ ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_erro
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a model");
 	LS_TRY(discover(&net, def, err));
 	LS_TRY(list_state(&state, &net, optim, err));
+	LS_TRY(list_weights(m, &state, err));
 	for (int i = 0; i < net.count; i++)
 		if (!net.parameter[i].buffer)
 			m->parameters += ls_shape_count(&net.parameter[i].shape);
@@ -253,10 +283,12 @@ void ls_model_free(ls_model *m)
 	ls_program_free(m->init);
 	ls_program_free(m->step);
 	ls_program_free(m->eval);
+	ls_free(m->weight);
 	ls_free(m);
 }
 
 const ls_program *ls_model_init(const ls_model *m) { return m->init; }
 const ls_program *ls_model_step(const ls_model *m) { return m->step; }
 const ls_program *ls_model_eval(const ls_model *m) { return m->eval; }
+bool ls_model_is_weight(const ls_model *m, int state) { return m->weight[state]; }
 int64_t ls_model_parameters(const ls_model *m) { return m->parameters; }

@@ -15,6 +15,7 @@ typedef struct ls_parameter {
 	char name[LS_NAME_MAX];
 	ls_shape shape;
 	ls_init init;
+	bool slot; /* a tensor that the optimizer keeps beside a parameter */
 	int number; /* in the order of the layers: its stream of random numbers, whatever the optimizer keeps beside it */
 	bool buffer; /* state that the forward pass itself replaces: no gradient, no optimizer */
 } ls_parameter;

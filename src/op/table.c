@@ -17,6 +17,7 @@ static const ls_op_def *const table[] = {
 	&ls_op__conv2d_dweight,
 	&ls_op__cross_entropy,
 	&ls_op__cross_entropy_grad,
+	&ls_op__import,
 	&ls_op__init_const,
 	&ls_op__init_normal,
 	&ls_op__init_uniform,

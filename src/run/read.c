@@ -220,18 +220,25 @@ done:
 void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage)
 {
 	const ls_job_binding *ours = ls_plan_binding(plan), *theirs = &run->binding;
-	char found[65], expected[65];
-	const char *what = memcmp(ours->data, theirs->data, 32) ? "data root" : memcmp(ours->program, theirs->program, 32) ? "program digest"
-	                   : memcmp(ours->init, theirs->init, 32) ? "digest of step 0" : "job id";
-	const uint8_t *a = memcmp(ours->data, theirs->data, 32) ? theirs->data : memcmp(ours->program, theirs->program, 32) ? theirs->program
-	                   : memcmp(ours->init, theirs->init, 32) ? theirs->init : run->job_id.byte;
-	const uint8_t *b = a == theirs->data ? ours->data : a == theirs->program ? ours->program : a == theirs->init ? ours->init
-	                   : ls_plan_job_id(plan)->byte;
-	if (ls_hash_equal(&run->job_id, ls_plan_job_id(plan)))
+	const struct {
+		const char *what, *file;
+		const uint8_t *theirs, *ours;
+	} parts[] = {
+		{"data root", "data", theirs->data, ours->data},
+		{"root of the weights to start from", "job.bin", theirs->import, ours->import},
+		{"program digest", "job.bin", theirs->program, ours->program},
+		{"digest of step 0", "job.bin", theirs->init, ours->init},
+		{"job id", "job.bin", run->job_id.byte, ls_plan_job_id(plan)->byte},
+	};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		char found[65], expected[65];
+		if (!memcmp(parts[i].theirs, parts[i].ours, 32))
+			continue;
+		ls_hex(found, parts[i].theirs, 32);
+		ls_hex(expected, parts[i].ours, 32);
+		ls_run__damage(damage, parts[i].file, 0, "%s: found %s in the run, %s here", parts[i].what, found, expected);
 		return;
-	ls_hex(found, a, 32);
-	ls_hex(expected, b, 32);
-	ls_run__damage(damage, a == theirs->data ? "data" : "job.bin", 0, "%s: found %s in the run, %s here", what, found, expected);
+	}
 }
 
 /* ---- heads ---- */

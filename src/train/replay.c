@@ -30,6 +30,7 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
 	o.platform = r->options.platform;
 	o.hasher = r->hasher;
 	o.samples = ls_plan_samples(r->options.plan);
+	o.imports = ls_plan_imports(r->options.plan);
 	o.rounding = rounding;
 	o.self_check = r->options.self_check;
 	o.keep = keep;
@@ -78,6 +79,17 @@ ls_exec *ls_replay_exec(ls_replay *r)
 	return r->exec;
 }
 
+/* Weights that somebody else's run started from have to be brought along, like its data. */
+static ls_status require_imports(const ls_replay *r, ls_error *err)
+{
+	static const uint8_t none[32] = {0};
+	const ls_job_plan *plan = r->options.plan;
+	if (ls_plan_imports(plan) || !memcmp(ls_plan_binding(plan)->import, none, sizeof none))
+		return LS_OK;
+	return ls_error_input(err, ls_plan_spec(plan)->model.init_from, NULL, "no such file",
+	                      "the weights that this run starts from", "say with --init-from where they lie");
+}
+
 /* The outputs of step 0 become the state, in the same order. */
 ls_status ls_replay_init(ls_replay *r, ls_hash *state_root, ls_error *err)
 {
@@ -86,6 +98,7 @@ ls_status ls_replay_init(ls_replay *r, ls_hash *state_root, ls_error *err)
 	const ls_op *commit = ls_program_op(init, ls_program_ops(init) - 1);
 	ls_exec *exec = NULL;
 	ls_step_result result;
+	LS_TRY(require_imports(r, err));
 	LS_TRY(open_exec(r, init, LS_ROUNDING_EXACT, commit->inputs, commit->input_count, &exec, err));
 	LS_TRY(ls_exec_step(exec, 0, NULL, true, &result, err));
 	for (int s = 0; s < commit->input_count; s++) {

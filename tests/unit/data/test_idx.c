@@ -380,7 +380,7 @@ static void wrong_options(void **state)
 	(void)state;
 	o.format = "jpeg";
 	assert_int_equal(ls_dataset_open(&ds, &o, &err), LS_ERR_USAGE);
-	assert_non_null(strstr(err.text, "found jpeg, expected one of: idx"));
+	assert_non_null(strstr(err.text, "found jpeg, expected one of: cifar10, csv, idx, npy"));
 	o.format = NULL;
 	assert_int_equal(ls_dataset_open(&ds, &o, &err), LS_ERR_USAGE);
 	o.format = "idx";

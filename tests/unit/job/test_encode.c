@@ -9,6 +9,7 @@ static ls_job_binding some_binding(uint64_t samples, uint64_t steps)
 	memset(b.program, 0x11, 32);
 	memset(b.init, 0x22, 32);
 	memset(b.data, 0x33, 32);
+	memset(b.import, 0x55, 32);
 	memset(b.trainer, 0x44, 32);
 	return b;
 }
@@ -46,9 +47,10 @@ static void the_bytes_are_as_described(void **state)
 	                           "s\x05\0\0\0cifar"
 	                           "s\x03\0\0\0idx"
 	                           "u\0\0\0\0\0\0\0\0"
-	                           "r\0\0\0\0\0\0\0\0"
-	                           "r\0\0\0\0\0\xe0\x6f\x40"
 	                           "l\0\0\0\0"
+	                           "v\x01\0\0\0\0\0\0\0\0\0\0\0"
+	                           "v\x01\0\0\0\0\0\0\0\0\xe0\x6f\x40"
+	                           "w\0\0\0\0"
 	                           "u\x64\0\0\0\0\0\0\0";
 	ls_job *job = parsed(good_job);
 	ls_job_binding b = some_binding(1000, 100);
@@ -87,8 +89,10 @@ static void decoding_gives_the_same_job(void **state)
 static void each_field_that_is_read_changes_the_bytes(void **state)
 {
 	static const char *const sets[] = {
-		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.width=0.5", "model.head=torchvision", "data.format=csv",
-		"data.limit=5000", "data.mean=1", "data.std=90.02",
+		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.width=0.5",
+		"model.head=torchvision", "data.format=csv",
+		"data.limit=5000", "data.shape=[3, 32, 32]", "data.mean=1", "data.mean=[0, 0, 0]", "data.std=90.02", "data.augment=[crop]",
+		"data.augment=[flip]", "data.augment=[crop, flip]",
 		"train.seed=8", "train.batch=32", "train.commit_every=2", "optimizer.name=adam",
 		"optimizer.lr=0.05000000000000001", "optimizer.momentum=0.9", "optimizer.weight_decay=1e-4",
 		"optimizer.nesterov=false", "schedule.name=cosine", "schedule.warmup=1", "schedule={name: step, every: 1}",
@@ -105,7 +109,8 @@ static void each_field_that_is_read_changes_the_bytes(void **state)
 
 static void other_spellings_do_not(void **state)
 {
-	static const char *const sets[] = {"data.path=elsewhere", "optimizer.lr=5e-2", "name=\"good\"", "schedule.every=3",
+	static const char *const sets[] = {"data.path=elsewhere", "model.init_from=w.safetensors", "data.mean=[0]",
+	                                   "data.augment=[]", "optimizer.lr=5e-2", "name=\"good\"", "schedule.every=3",
 	                                   "arithmetic={mode: logged, grid: 32}", "optimizer.weight_decay=-0.0"};
 	ls_buf base = encoded_with("name=good");
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
@@ -178,13 +183,30 @@ static void refusals_name_the_field(void **state)
 	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, &two, 8, "train.steps: found also its alternative, expected one of them");
 	expect_refusal("s\x08\0\0\0", 5, "cosine\0\0", 8, "signed job: schedule.name: ");
 	expect_refusal("s\x06\0\0\0", 5, "pinned", 6, "arithmetic.mode: found a choice that version 0.1 does not have yet");
-	expect_refusal("\x11\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22\x22"
-	               "\x22\x22\x22\x22\x22\x22\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33"
-	               "\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x33\x01\0\0\0\0\0\0\0\x1c\0\0\0\0\0\0\0\x1c\0\0\0\0\0\0\0"
-	               "\xe8\x03\0\0\0\0\0\0", 97, &two, 8,
-	               "good: steps: found 2, expected exactly 100");
+	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, &two, 8, "good: steps: found 2, expected exactly 100");
 	// schedule.gamma is not read when the schedule is constant: its default is the only accepted value
 	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, &two, 8, "found bytes in another form, expected the canonical form");
+}
+
+/* Words of a list have one order in the bytes, too. */
+static void words_are_signed_in_order(void **state)
+{
+	static const char right[] = "w\x02\0\0\0\x04\0\0\0crop\x04\0\0\0flip", swapped[] = "flip\x04\0\0\0crop", twice[] = "flip\x04\0\0\0flip";
+	ls_buf out = encoded_with("data.augment=[crop, flip]");
+	uint8_t *at = memmem(out.data, out.len, right, sizeof right - 1);
+	ls_error err = LS_ERROR_INIT;
+	ls_job_binding b;
+	ls_job *job;
+	assert_non_null(at);
+	assert_int_equal(ls_job_decode(&job, &b, out.data, out.len, NULL), LS_OK);
+	assert_int_equal(ls_job_spec_of(job)->data.augment, LS_JOB_AUGMENT_CROP | LS_JOB_AUGMENT_FLIP);
+	ls_job_free(job);
+	memcpy(at + 9, swapped, sizeof swapped - 1);
+	assert_int_equal(ls_job_decode(&job, &b, out.data, out.len, &err), LS_ERR_INPUT);
+	assert_non_null(strstr(err.text, "signed job: data.augment: "));
+	memcpy(at + 9, twice, sizeof twice - 1);
+	assert_int_equal(ls_job_decode(&job, &b, out.data, out.len, NULL), LS_ERR_INPUT);
+	ls_buf_free(&out);
 }
 
 static void steps_follow_from_epochs(void **state)
@@ -239,6 +261,7 @@ int main(void)
 		cmocka_unit_test(other_spellings_do_not),
 		cmocka_unit_test(decoding_is_strict),
 		cmocka_unit_test(refusals_name_the_field),
+		cmocka_unit_test(words_are_signed_in_order),
 		cmocka_unit_test(steps_follow_from_epochs),
 		cmocka_unit_test(encoding_checks_its_binding),
 	};

@@ -21,6 +21,13 @@ struct bad {
 	const char *from, *to, *message;
 };
 
+#define AUGMENT(found)                                                                                                 \
+	"j.yaml:6:12: data.augment: found " found ", expected a list of crop, flip in this order, each at most once\n"       \
+	"  hint: changes to training samples: moved by up to 4 pixels over zeros, mirrored"
+#define STD(found)                                                                                                     \
+	"j.yaml:6:8: data.std: found " found ", expected a decimal number from 1 to 1000, or a list of one per channel\n"    \
+	"  hint: divides it after that; 255 with mean 0 gives 0 to 1"
+
 static const struct bad bad_cases[] = {
 	{"batch: 64", "bacth: 64",
 	 "j.yaml:9:3: train.bacth: found an unknown key, expected a key of the job\n  hint: the nearest key is train.batch"},
@@ -98,11 +105,26 @@ static const struct bad bad_cases[] = {
 	{"[32, 16]", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
 	 "j.yaml:3:41: model.hidden: found a list, expected a list of at most 16 integers from 1 to 65536\n"
 	 "  hint: widths of the hidden layers (mlp)"},
-	{"format: idx", "format: idx\n  augment: [crop]",
-	 "j.yaml:6:12: data.augment: found a list, expected an empty list (no augmentation in version 0.1)\n"
-	 "  hint: changes to samples while they are loaded"},
-	{"format: idx", "format: idx\n  std: 0.5",
-	 "j.yaml:6:8: data.std: found 0.5, expected a decimal number from 1 to 1000\n  hint: divides it after that; 255 with mean 0 gives 0 to 1"},
+	{"format: idx", "format: idx\n  augment: [flip, crop]", AUGMENT("a list")},
+	{"format: idx", "format: idx\n  augment: [crop, crop]", AUGMENT("a list")},
+	{"format: idx", "format: idx\n  augment: [rotate]", AUGMENT("a list")},
+	{"format: idx", "format: idx\n  augment: [[crop]]", AUGMENT("a list")},
+	{"format: idx", "format: idx\n  augment: [\"crop\\0\"]", AUGMENT("a list")},
+	{"format: idx", "format: idx\n  augment: crop", AUGMENT("crop")},
+	{"format: idx", "format: idx\n  std: 0.5", STD("0.5")},
+	{"format: idx", "format: idx\n  std: [60, 0.5, 60]", STD("a list")},
+	{"format: idx", "format: idx\n  std: [60, 60, 60, 60]", STD("a list")},
+	{"format: idx", "format: idx\n  std: []", STD("an empty list")},
+	{"format: idx", "format: idx\n  std: [[60]]", STD("a list")},
+	{"format: idx", "format: idx\n  shape: [28, 28]",
+	 "j.yaml:6:10: data.shape: found a list, expected a list of 3 integers from 1 to 65536\n"
+	 "  hint: channels, height, width of a sample; needed for csv"},
+	{"format: idx", "format: idx\n  shape: []",
+	 "j.yaml:6:10: data.shape: found an empty list, expected a list of 3 integers from 1 to 65536\n"
+	 "  hint: channels, height, width of a sample; needed for csv"},
+	{"format: idx", "format: idx\n  shape: [1, 28, 0]",
+	 "j.yaml:6:10: data.shape: found a list, expected a list of 3 integers from 1 to 65536\n"
+	 "  hint: channels, height, width of a sample; needed for csv"},
 	{"path: fashion", "path: \"a\\nb\"",
 	 "j.yaml:6:9: data.path: found the text \"a\\x0ab\", expected a path of at most 1023 bytes\n"
 	 "  hint: where the data lies, below $LOCKSTEP_DATA where that is set; not part of the job id"},
@@ -223,6 +245,33 @@ static void defaults_are_filled_in(void **state)
 	assert_int_equal(s->arithmetic.grid, 32);
 	assert_int_equal(s->arithmetic.state_grid, 32);
 	ls_job_free(job);
+}
+
+static void lists_and_words_are_read(void **state)
+{
+	const char *const sets[] = {"data.mean=[125.3, 123.0, 113.9]", "data.std=63", "data.augment=[crop, flip]",
+	                            "data.shape=[3, 32, 32]", "model.init_from=\"a b.safetensors\""};
+	const char *const flip[] = {"data.augment=[flip]", "data.mean=[7, 8]"};
+	ls_job *job = NULL, *other = NULL, *again;
+	assert_int_equal(ls_job_parse(&job, "j", good_job, strlen(good_job), sets, 5, NULL), LS_OK);
+	assert_int_equal(ls_job_parse(&other, "j", good_job, strlen(good_job), flip, 2, NULL), LS_OK);
+	const ls_job_spec *s = ls_job_spec_of(job);
+	assert_int_equal(s->data.mean.count, 3);
+	assert_int_equal(ls_bits_f64(s->data.mean.item[2]), ls_bits_f64(113.9));
+	assert_int_equal(s->data.std.count, 1);
+	assert_int_equal(s->data.augment, LS_JOB_AUGMENT_CROP | LS_JOB_AUGMENT_FLIP);
+	assert_int_equal(ls_job_spec_of(other)->data.augment, LS_JOB_AUGMENT_FLIP);
+	assert_int_equal(ls_job_spec_of(other)->data.mean.count, 2);
+	char *yaml = emitted(job);
+	again = parsed(yaml);
+	assert_memory_equal(s, ls_job_spec_of(again), sizeof *s);
+	assert_memory_not_equal(s, ls_job_spec_of(other), sizeof *s);
+	assert_non_null(strstr(yaml, "  init_from: \"a b.safetensors\"\n"));
+	assert_non_null(strstr(yaml, "  shape: [3, 32, 32]\n  mean: [125.3, 123, 113.9]\n  std: 63\n  augment: [crop, flip]\n"));
+	free(yaml);
+	ls_job_free(job);
+	ls_job_free(other);
+	ls_job_free(again);
 }
 
 static double lr_of(const char *decimal)
@@ -394,8 +443,8 @@ static void templates_refuse_bad_names(void **state)
 
 static void examples_parse(void **state)
 {
-	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet"};
-	for (size_t i = 0; i < 3; i++) {
+	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet", "digits-csv"};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		char path[LS_PATH_MAX];
 		ls_error err = LS_ERROR_INIT;
 		ls_job *job = NULL;
@@ -448,6 +497,7 @@ int main(void)
 		cmocka_unit_test(every_malformed_file_is_named),
 		cmocka_unit_test(whole_files_of_the_wrong_kind),
 		cmocka_unit_test(defaults_are_filled_in),
+		cmocka_unit_test(lists_and_words_are_read),
 		cmocka_unit_test(decimals_round_to_nearest_even),
 		cmocka_unit_test(the_locale_changes_nothing),
 		cmocka_unit_test(overrides_win_in_order),

@@ -426,26 +426,55 @@ static void test_inits(void **state)
 	}
 }
 
+// A load of 2-channel samples: crop < 0 leaves out the attributes of augmentation.
+static void load_fixture(struct fixture *f, uint32_t seed, int64_t crop, int64_t flip)
+{
+	fixture_open(f, seed, grids[seed % 4], 32);
+	int64_t samples = draw(&f->random, 9, 40), h = draw(&f->random, 1, 9), w = draw(&f->random, 2, 9);
+	ls_op_spec spec = {.kind = "load", .name = "x", .ints = {samples, 9, 5, seed % 2, 2, h, w, crop, flip},
+	                   .int_count = crop < 0 ? 7 : 9, .nums = {120.5, 33, 64.25, 71}, .num_count = 4};
+	f->sample_size = 2 * h * w;
+	f->bytes = ls_alloc((size_t)samples, (size_t)f->sample_size);
+	for (int64_t i = 0; i < samples * f->sample_size; i++)
+		f->bytes[i] = (uint8_t)draw(&f->random, 0, 255);
+	fixture_append(f, &spec, NORMAL);
+}
+
 static void test_load(void **state)
 {
 	ls_pool *pool = pool_of_two();
 	for (uint32_t seed = 0; seed < 12; seed++) {
 		struct fixture f;
-		fixture_open(&f, 700 + seed, grids[seed % 4], 32);
-		int64_t samples = draw(&f.random, 9, 40), h = draw(&f.random, 1, 9), w = draw(&f.random, 1, 9);
-		ls_op_spec spec = {.kind = "load", .name = "x", .ints = {samples, 9, 5, seed % 2, 2, h, w}, .int_count = 7,
-		                   .nums = {120.5, 33, 64.25, 71}, .num_count = 4};
-		f.sample_size = 2 * h * w;
-		f.bytes = ls_alloc((size_t)samples, (size_t)f.sample_size);
-		for (int64_t i = 0; i < samples * f.sample_size; i++)
-			f.bytes[i] = (uint8_t)draw(&f.random, 0, 255);
-		fixture_append(&f, &spec, NORMAL);
+		load_fixture(&f, 700 + seed, -1, 0);
 		fixture_check(&f, pool, true);
-		for (int64_t i = 0; i < samples * f.sample_size; i++)
+		for (int64_t i = 0; i < ls_program_op(f.program, f.op)->ints[0] * f.sample_size; i++)
 			f.bytes[i] ^= 1;
 		ls_op_call call = fixture_call(&f, pool);
 		assert_true(ls_kernel__rows_run(&call));
 		assert_false(outputs_equal(&f));
+		fixture_close(&f);
+	}
+	ls_pool_free(pool);
+}
+
+static void test_load_augmented(void **state)
+{
+	static const int64_t crops[] = {0, 1, 4, 12};
+	ls_pool *pool = pool_of_two();
+	for (uint32_t seed = 0; seed < 24; seed++) {
+		struct fixture f, plain;
+		int64_t crop = crops[seed / 2 % 4], flip = !crop || seed % 2;
+		load_fixture(&f, 800 + seed, crop, flip);
+		fixture_check(&f, pool, true);
+		load_fixture(&plain, 800 + seed, -1, 0); // the same samples as they are
+		fixture_check(&plain, pool, true);
+		assert_memory_equal(f.out[1], plain.out[1], (size_t)f.out_count[1] * 4);
+		assert_memory_not_equal(f.out[0], plain.out[0], (size_t)f.out_count[0] * 4);
+		ls_op_call call = fixture_call(&f, pool);
+		call.step++; // other numbers, and other samples
+		assert_true(ls_kernel__rows_run(&call));
+		assert_false(outputs_equal(&f));
+		fixture_close(&plain);
 		fixture_close(&f);
 	}
 	ls_pool_free(pool);
@@ -457,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_elementwise), cmocka_unit_test(test_reshape),       cmocka_unit_test(test_sgd),
 		cmocka_unit_test(test_pools),       cmocka_unit_test(test_softmax),       cmocka_unit_test(test_cross_entropy),
 		cmocka_unit_test(test_channel_sum), cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_augmented),
 		cmocka_unit_test(test_channel_sums), cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_max2x2),
 		cmocka_unit_test(test_adaptive_pools), cmocka_unit_test(test_inits),
 	};

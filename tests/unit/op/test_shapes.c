@@ -182,6 +182,22 @@ static const rule rules[] = {
 	{"load", 0, {{0}}, 7, {10, 4, 1, 1, 1, -5, 6}, 2, {0, 255}, .out = NULL},
 	{"load", 0, {{0}}, 7, {10, 4, 1, 1, 1, BIG, BIG}, 2, {0, 255}, .out = NULL},
 	{"load", 1, {S1(1)}, 7, {10, 4, 1, 1, 1, 5, 6}, 2, {0, 255}, .out = NULL},
+	{"load", 0, {{0}}, 9, {10, 4, 1, 1, 1, 5, 6, 4, 1}, 2, {0, 255}, .out = "(4, 1, 5, 6)(4)"},
+	{"load", 0, {{0}}, 9, {10, 4, 1, 1, 1, 5, 6, 0, 0}, 2, {0, 255}, .out = NULL}, // would be a second form of no change
+	{"load", 0, {{0}}, 9, {10, 4, 1, 1, 1, 5, 6, INT64_MAX, 0}, 2, {0, 255}, .out = NULL},
+	{"load", 0, {{0}}, 8, {10, 4, 1, 1, 1, 5, 6, 4}, 2, {0, 255}, .out = NULL},
+
+	{"import", 0, {{0}}, 7, {-1, 2, INT64_MIN, 4, 0, 3, 5}, .out = "(3, 5)"},
+	{"import", 0, {{0}}, 9, {1, 2, 3, 4, 7, 3, 5, 1, 2}, .out = "(3, 5, 1, 2)"},
+	{"import", 0, {{0}}, 5, {1, 2, 3, 4, 0}, .out = NULL},
+	{"import", 0, {{0}}, 4, {1, 2, 3, 4}, .out = NULL},
+	{"import", 0, {{0}}, 10, {1, 2, 3, 4, 0, 1, 1, 1, 1, 1}, .out = NULL},
+	{"import", 0, {{0}}, 6, {1, 2, 3, 4, -1, 3}, .out = NULL},
+	{"import", 0, {{0}}, 6, {1, 2, 3, 4, BIG, 3}, .out = NULL},
+	{"import", 0, {{0}}, 6, {1, 2, 3, 4, 0, 0}, .out = NULL},
+	{"import", 0, {{0}}, 7, {1, 2, 3, 4, 0, BIG, BIG}, .out = NULL},
+	{"import", 0, {{0}}, 6, {1, 2, 3, 4, 0, 3}, 1, {0}, .out = NULL},
+	{"import", 1, {S1(3)}, 6, {1, 2, 3, 4, 0, 3}, .out = NULL},
 
 	{"matmul", 2, {S2(3, 4), S2(4, 5)}, 2, {0, 0}, .out = "(3, 5)"},
 	{"matmul", 2, {S2(4, 3), S2(4, 5)}, 2, {1, 0}, .out = "(3, 5)"},
@@ -287,7 +303,7 @@ static void test_every_op_has_rules(void **state)
 {
 	size_t count;
 	const ls_op_def *const *table = ls_op_table(&count);
-	assert_int_equal(count, 30);
+	assert_int_equal(count, 31);
 	for (size_t i = 0; i < count; i++) {
 		int good = 0, refused = 0;
 		for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)
