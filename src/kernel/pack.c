@@ -160,19 +160,31 @@ static void pack_bias(const ls_source *s, int64_t row, const ls_panel *p, double
 		dst[r] = r >= p->n ? 0 : s->bias ? (double)s->bias[row + r] : 1;
 }
 
+static void pack_one(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t i, int64_t k0,
+                     int64_t k, double *dst, double *squares, ls_pack_space *space)
+{
+	int64_t row = ls_kernel__panel_row(l, i);
+	int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
+	ls_panel p = {.dst = dst, .ld = l->joined ? l->rows : w, .n = n, .w = w, .k = k, .squares = squares ? squares + row : NULL};
+	pack_panel(table, s, row0 + row, k0, &p, space);
+	if (s->extra && k0 + k == s->terms)
+		pack_bias(s, row0 + row, &p, p.dst + k * p.ld);
+}
+
+int64_t ls_kernel__pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t panel,
+                              int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space)
+{
+	pack_one(table, s, row0, l, panel, k0, k, dst, squares, space);
+	return k + (s->extra && k0 + k == s->terms);
+}
+
 int64_t ls_kernel__pack(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t k0,
                         int64_t k, double *dst, double *squares, ls_pack_space *space)
 {
-	bool bias = s->extra && k0 + k == s->terms;
-	int64_t all = k + bias;
+	int64_t all = k + (s->extra && k0 + k == s->terms);
 	for (int64_t i = 0; i < l->panels; i++) {
 		int64_t row = ls_kernel__panel_row(l, i);
-		int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
-		ls_panel p = {.dst = dst + (l->joined ? row : row * all), .ld = l->joined ? l->rows : w, .n = n, .w = w, .k = k,
-		              .squares = squares ? squares + row : NULL};
-		pack_panel(table, s, row0 + row, k0, &p, space);
-		if (bias)
-			pack_bias(s, row0 + row, &p, p.dst + k * p.ld);
+		pack_one(table, s, row0, l, i, k0, k, dst + (l->joined ? row : row * all), squares, space);
 	}
 	return all;
 }
