@@ -325,6 +325,18 @@ static ls_status gather(ls_gemm *g, const ls_product_call *call)
 	return status;
 }
 
+// Taps of a kernel of one pixel at every position are rows of a plane each.
+static ls_operand simplest(const ls_operand *o)
+{
+	const ls_patches *p = &o->patches;
+	int64_t plane = p->height * p->width;
+	if (o->kind != LS_OPERAND_PATCHES_T || p->kernel_height != 1 || p->kernel_width != 1 || p->step != 1 || p->divisor != 1 ||
+	    p->offset != 0 || p->skew != 0 || p->out_height != p->height || p->out_width != p->width)
+		return *o;
+	return (ls_operand){.kind = LS_OPERAND_STRIDED, .input = o->input, .row_stride = plane, .inner = plane,
+	                    .outer_stride = p->channels * plane, .inner_stride = 1};
+}
+
 static ls_status run_part(void *context, const ls_product_call *part, ls_error *err)
 {
 	return ls_kernel__gemm_run(context, part, err);
@@ -334,13 +346,14 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 {
 	const ls_product *p = call->product;
 	struct job job = {.gemm = g, .call = call};
+	ls_operand a = simplest(&p->a), b = simplest(&p->b);
 	bool extra = p->bias != LS_BIAS_NONE;
 	ls_status status = LS_OK;
 	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
 	if (ls_kernel__is_spread(p))
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
-	job.a = (ls_source){&p->a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
-	job.b = (ls_source){&p->b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
+	job.a = (ls_source){&a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
+	job.b = (ls_source){&b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
 	plan_tiles(&job);
 	for (int i = 0; i < g->workers; i++)
 		LS_TRY(reserve_worker(&g->worker[i], &job, err));

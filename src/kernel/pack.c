@@ -1,5 +1,7 @@
 #include "kernel/pack.h"
 
+enum { RUN_MIN = 16 }; // shorter runs are copied together first
+
 ls_layout ls_kernel__layout(int64_t rows, int width, int lanes, bool balanced, bool joined)
 {
 	return (ls_layout){.rows = rows, .panels = (rows + width - 1) / width, .width = width, .lanes = joined ? 1 : lanes,
@@ -39,7 +41,25 @@ static void pack_side_by_side(const ls_kernel_table *table, const ls_operand *o,
 	}
 }
 
-// Rows that are contiguous along k, or made so.
+// Rows that are contiguous along k for runs long enough to be transposed where they lie.
+static void pack_runs(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0, ls_panel p)
+{
+	const float *rows[LS_PANEL_LANES];
+	int64_t left = p.k;
+	while (left > 0) {
+		int64_t at = k0 % o->inner, run = o->inner - at < left ? o->inner - at : left;
+		const float *from = x + row * o->row_stride + k0 / o->inner * o->outer_stride + at;
+		for (int r = 0; r < p.w; r++)
+			rows[r] = from + r * o->row_stride;
+		p.k = run;
+		table->transpose(&p, rows);
+		p.dst += run * p.ld;
+		k0 += run;
+		left -= run;
+	}
+}
+
+// Rows that are made contiguous along k, where they are not.
 static void pack_rows(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0,
                       const ls_panel *p, ls_pack_space *space)
 {
@@ -140,15 +160,26 @@ static void make_plan(ls_patch_plan *plan, const ls_patches *p, int64_t row, int
 	plan->start[plan->slots] = end;
 }
 
+// Patches of one pixel, on one line or on lines that join: plain rows, a plane apart.
+static bool is_one_run(const ls_patch_plan *plan, int n)
+{
+	return plan->slots == 1 && plan->start[1] == 1 && plan->tap[0].mask == (UINT32_C(1) << n) - 1;
+}
+
 static void pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row, int64_t k0, const ls_panel *p,
                        ls_pack_space *space)
 {
 	const ls_operand *o = s->operand;
 	if (o->kind == LS_OPERAND_PATCHES) {
 		make_plan(&space->plan, &o->patches, row, p->n, k0, p->k);
-		table->expand(p, s->x, &space->plan);
+		if (is_one_run(&space->plan, p->n))
+			table->widen(p, s->x + space->plan.tap[0].offset, space->plan.plane);
+		else
+			table->expand(p, s->x, &space->plan);
 	} else if (o->kind == LS_OPERAND_STRIDED && o->row_stride == 1 && (o->inner_stride != 1 || p->n > 1)) {
 		pack_side_by_side(table, o, s->x, row, k0, *p);
+	} else if (o->kind == LS_OPERAND_STRIDED && o->inner_stride == 1 && o->inner >= RUN_MIN && p->n == p->w) {
+		pack_runs(table, o, s->x, row, k0, *p);
 	} else {
 		pack_rows(table, o, s->x, row, k0, p, space);
 	}
