@@ -113,3 +113,14 @@ void ls_kernel__fetch(const ls_operand *o, const float *x, int64_t row, int64_t 
 		return;
 	}
 }
+
+void ls_kernel__support(const ls_operand *o, const float *x, int64_t row, int64_t terms, float *scratch, uint64_t *out)
+{
+	ls_kernel__fetch(o, x, row, 0, terms, scratch);
+	for (int64_t k = 0; k < terms; k += 64) {
+		uint64_t bits = 0;
+		for (int64_t i = 0; i < 64 && k + i < terms; i++)
+			bits |= (uint64_t)(scratch[k + i] != 0) << i;
+		out[k / 64] = bits;
+	}
+}

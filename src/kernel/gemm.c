@@ -233,6 +233,11 @@ static double *cut(struct worker *w, size_t *used, int64_t count)
 	return at;
 }
 
+static bool looks_at_supports(const ls_product_call *call)
+{
+	return call->test && call->product->bias == LS_BIAS_NONE && call->product->terms <= LS_SUPPORT_TERMS_MAX;
+}
+
 static size_t lay_out(struct worker *w, const struct job *job)
 {
 	const ls_engine *e = job->gemm->engine;
@@ -251,6 +256,12 @@ static size_t lay_out(struct worker *w, const struct job *job)
 	w->finish.column_bias = cut(w, &used, n);
 	w->finish.value = (float *)cut(w, &used, (n + 1) / 2);
 	w->finish.hit = (uint32_t *)cut(w, &used, (n + 1) / 2);
+	if (looks_at_supports(job->call)) {
+		w->finish.support = (uint64_t *)cut(w, &used, (m + n) * divide_up(job->call->product->terms, 64));
+		w->finish.factors = (float *)cut(w, &used, divide_up(job->call->product->terms, 2));
+	} else {
+		w->finish.support = NULL;
+	}
 	return used;
 }
 
