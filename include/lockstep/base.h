@@ -193,6 +193,7 @@ ls_status ls_file_sync(ls_file *f, ls_error *err);
 ls_status ls_file_lock(ls_file *f, ls_error *err);
 
 double ls_clock_seconds(void); /* monotonic */
+double ls_cpu_seconds(void);   /* of this process, all threads together */
 uint64_t ls_memory_bytes(void); /* of the machine; UINT64_MAX where it does not say */
 
 #endif

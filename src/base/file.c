@@ -143,9 +143,19 @@ ls_status ls_path_join(char *out, size_t out_size, const char *dir, const char *
 	return LS_OK;
 }
 
-double ls_clock_seconds(void)
+static double seconds_of(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double ls_clock_seconds(void)
+{
+	return seconds_of(CLOCK_MONOTONIC);
+}
+
+double ls_cpu_seconds(void)
+{
+	return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -189,8 +189,9 @@ ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platfo
 void ls_cli__lane_close(ls_cli_lane *lane);
 /* Makes step 0's state, on `platform`, in each of the lanes. */
 ls_status ls_cli__lanes_init(ls_cli_lane *const *lanes, int count, const ls_job_plan *plan, ls_platform *platform, ls_error *err);
-/* One step without state root; `log` is written or read as the lane's rounding says. `*seconds` is its time. */
-ls_status ls_cli__lane_step(ls_cli_lane *lane, uint64_t step, ls_step_log *log, double *seconds, ls_error *err);
+/* One step without state root; `log` is written or read as the lane's rounding says. `*seconds` is its time by `clock`. */
+ls_status ls_cli__lane_step(ls_cli_lane *lane, uint64_t step, ls_step_log *log, double (*clock)(void), double *seconds,
+                            ls_error *err);
 /* Bytes that the lane's log of `step` takes in a run. */
 ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *bytes, ls_error *err);
 /* Sorts. Of an even number the lower one of the two in the middle; count ≥ 1. */

@@ -9,6 +9,7 @@ static const ls_cli_option options[] = {
 	{.name = "platform", .argument = "P,Q", .help = "platforms to compare; the first one writes the rounding log", .fallback = "native"},
 	{.name = "rounds", .argument = "N", .help = "timed steps of each kind", .fallback = "15"},
 	{.name = "seconds", .argument = "S", .help = "stop after so long, with the rounds made by then", .fallback = "45"},
+	{.name = "clock", .argument = "wall|cpu", .help = "time that passes, or that this process computes (on one thread only)", .fallback = "wall"},
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
 	LS_CLI__OPTION_SET,
@@ -41,6 +42,7 @@ struct bench {
 	int entrants;
 	uint64_t rounds; /* made */
 	double limit;    /* seconds */
+	double (*clock)(void);
 };
 
 /* ---- opening ---- */
@@ -54,6 +56,16 @@ static ls_status open_job(struct bench *b, const ls_cli_args *args, ls_error *er
 	if (status == LS_ERR_UNSUPPORTED)
 		status = err->status = LS_ERR_INPUT;
 	return status;
+}
+
+static ls_status choose_clock(struct bench *b, const ls_cli_args *args, ls_error *err)
+{
+	const char *name = ls_cli__value(args, "clock");
+	bool cpu = strcmp(name, "cpu") == 0;
+	if (!cpu && strcmp(name, "wall") != 0)
+		return ls_cli__usage(err, "--clock", name, "wall or cpu", NULL);
+	b->clock = cpu ? ls_cpu_seconds : ls_clock_seconds;
+	return LS_OK;
 }
 
 static ls_status open_entrant(struct bench *b, const ls_cli_args *args, const char *name, size_t len, ls_error *err)
@@ -119,12 +131,12 @@ static ls_status one_round(struct bench *b, uint64_t step, bool timed, ls_error 
 	for (int i = 0; i < b->entrants; i++) {
 		struct entrant *e = &b->entrant[i];
 		double start;
-		LS_TRY(ls_cli__lane_step(&e->lane[PLAIN], step, NULL, &e->seconds[PLAIN][at], err));
-		LS_TRY(ls_cli__lane_step(&e->lane[RECORD], step, &e->lane[RECORD].log, &e->seconds[RECORD][at], err));
-		LS_TRY(ls_cli__lane_step(&e->lane[FOLLOW], step, log, &e->seconds[FOLLOW][at], err));
-		start = ls_clock_seconds();
+		LS_TRY(ls_cli__lane_step(&e->lane[PLAIN], step, NULL, b->clock, &e->seconds[PLAIN][at], err));
+		LS_TRY(ls_cli__lane_step(&e->lane[RECORD], step, &e->lane[RECORD].log, b->clock, &e->seconds[RECORD][at], err));
+		LS_TRY(ls_cli__lane_step(&e->lane[FOLLOW], step, log, b->clock, &e->seconds[FOLLOW][at], err));
+		start = b->clock();
 		LS_TRY(ls_exec_state_root(e->lane[RECORD].exec, &root, err));
-		e->seconds[KINDS][at] = ls_clock_seconds() - start;
+		e->seconds[KINDS][at] = b->clock() - start;
 		LS_TRY(ls_cli__lane_log_bytes(&e->lane[RECORD], step, &bytes, err));
 		e->log_bytes += timed ? bytes : 0;
 	}
@@ -341,6 +353,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	LS_TRY(ls_cli__number(args, "rounds", 1, ROUNDS_MAX, 15, &rounds, err));
 	LS_TRY(ls_cli__number(args, "seconds", 1, 86400, 45, &seconds, err));
 	b.limit = (double)seconds;
+	LS_TRY(choose_clock(&b, args, err));
 	LS_TRY(open_job(&b, args, err));
 	LS_TRY(ls_cli__open_plan(&b.session, args, b.session.job, false, err));
 	LS_TRY(open_entrants(&b, args, err));

@@ -55,7 +55,7 @@ static ls_status time_steps(struct estimate *e, const ls_job_plan *plan, ls_plat
 	LS_TRY(ls_cli__lane_open(&lane, plan, platform, rounding, err));
 	LS_TRY(ls_cli__lanes_init(&lanes, 1, plan, platform, err));
 	for (uint64_t step = 1; step <= MEASURED_STEPS; step++)
-		LS_TRY(ls_cli__lane_step(&lane, step, &lane.log, &seconds[step - 1], err));
+		LS_TRY(ls_cli__lane_step(&lane, step, &lane.log, ls_clock_seconds, &seconds[step - 1], err));
 	if (is_logged(plan))
 		LS_TRY(ls_cli__lane_log_bytes(&lane, MEASURED_STEPS, &bytes, err));
 	e->log_per_step = (double)bytes;

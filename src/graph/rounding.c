@@ -42,26 +42,15 @@ static int64_t words_per_row(const ls_product *p)
 	return (p->terms + 63) / 64;
 }
 
-static void row_support(const ls_operand *o, const float *x, int64_t row, int64_t terms, float *scratch, uint64_t *out)
-{
-	ls_kernel__fetch(o, x, row, 0, terms, scratch);
-	for (int64_t k = 0; k < terms; k += 64) {
-		uint64_t bits = 0;
-		for (int64_t i = 0; i < 64 && k + i < terms; i++)
-			bits |= (uint64_t)(scratch[k + i] != 0) << i;
-		out[k / 64] = bits;
-	}
-}
-
 static void find_supports(const ls_settle *s)
 {
 	const ls_product *p = s->product;
 	int64_t words = words_per_row(p);
 	uint64_t *out = s->gathered->supports.word;
 	for (int64_t i = 0; i < p->rows; i++, out += words)
-		row_support(&p->a, s->a, i, p->terms, s->gathered->a, out);
+		ls_kernel__support(&p->a, s->a, i, p->terms, s->gathered->a, out);
 	for (int64_t j = 0; j < p->columns; j++, out += words)
-		row_support(&p->b, s->b, j, p->terms, s->gathered->b, out);
+		ls_kernel__support(&p->b, s->b, j, p->terms, s->gathered->b, out);
 	s->gathered->supports.known = true;
 	s->gathered->row = -1;
 }

@@ -26,18 +26,23 @@ static inline void copy(float *dst, const float *src, int64_t n)
 
 static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int64_t k0, int64_t k, float *dst)
 {
-	while (k > 0) {
-		int64_t at = k0 % o->inner, run = smaller(k, o->inner - at);
-		const float *src = x + row * o->row_stride + k0 / o->inner * o->outer_stride + at * o->inner_stride;
+	int64_t at = k0 % o->inner;
+	const float *src = x + row * o->row_stride + k0 / o->inner * o->outer_stride;
+	for (int64_t run; k > 0; k -= run, dst += run, at = 0, src += o->outer_stride) {
+		const float *from = src + at * o->inner_stride;
+		run = smaller(k, o->inner - at);
 		if (o->inner_stride == 1)
-			copy(dst, src, run);
+			copy(dst, from, run);
 		else
 			for (int64_t i = 0; i < run; i++)
-				dst[i] = src[i * o->inner_stride];
-		k0 += run;
-		k -= run;
-		dst += run;
+				dst[i] = from[i * o->inner_stride];
 	}
+}
+
+static inline void clear(float *dst, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		dst[i] = 0;
 }
 
 // A line of positions ox0 … ox0+run−1 that reads line `src` of an image, for the tap with x = ox·step + shift.
@@ -46,15 +51,28 @@ static void fetch_line(const ls_patches *p, const float *src, int64_t x, int64_t
 	if (p->step == 1 && p->divisor == 1) {
 		int64_t low = smaller(x < 0 ? -x : 0, run), high = p->width - x;
 		high = high > run ? run : high < low ? low : high;
-		if (low)
-			memset(dst, 0, (size_t)low * sizeof *dst);
+		clear(dst, low);
 		copy(dst + low, src + x + low, high - low);
-		if (high < run)
-			memset(dst + high, 0, (size_t)(run - high) * sizeof *dst);
+		clear(dst + high, run - high);
+		return;
+	}
+	if (p->divisor == 1) {
+		for (int64_t i = 0; i < run; i++, x += p->step)
+			dst[i] = x >= 0 && x < p->width ? src[x] : 0;
 		return;
 	}
 	for (int64_t i = 0; i < run; i++, x += p->step)
 		dst[i] = x >= 0 && x % p->divisor == 0 && x / p->divisor < p->width ? src[x / p->divisor] : 0;
+}
+
+// Line y of an image, or NULL where there is none. Divisions are slow, and most patches have no use for them.
+static inline const float *line_at(const ls_patches *p, const float *image, int64_t y)
+{
+	if (y < 0 || (p->divisor != 1 && y % p->divisor))
+		return NULL;
+	if (p->divisor != 1)
+		y /= p->divisor;
+	return y < p->height ? image + y * p->width : NULL;
 }
 
 static void fetch_taps(const ls_patches *p, const float *x, int64_t row, int64_t k0, int64_t k, float *dst)
@@ -62,19 +80,18 @@ static void fetch_taps(const ls_patches *p, const float *x, int64_t row, int64_t
 	int64_t ky = row / p->kernel_width % p->kernel_height, kx = row % p->kernel_width;
 	int64_t channel = row / p->kernel_width / p->kernel_height, plane = p->height * p->width;
 	int64_t ox = k0 % p->out_width, oy = k0 / p->out_width % p->out_height, n = k0 / p->out_width / p->out_height;
-	while (k > 0) {
-		int64_t run = smaller(k, p->out_width - ox), y = oy * p->step + p->offset + ky * p->tap;
-		if (y >= 0 && y % p->divisor == 0 && y / p->divisor < p->height)
-			fetch_line(p, x + (n * p->channels + channel) * plane + y / p->divisor * p->width,
-			           ox * p->step + p->offset + p->skew + kx * p->tap, run, dst);
+	int64_t top = p->offset + ky * p->tap, left = p->offset + p->skew + kx * p->tap;
+	const float *image = x + (n * p->channels + channel) * plane;
+	for (int64_t run; k > 0; k -= run, dst += run, ox = 0) {
+		const float *line = line_at(p, image, oy * p->step + top);
+		run = smaller(k, p->out_width - ox);
+		if (line)
+			fetch_line(p, line, ox * p->step + left, run, dst);
 		else
-			memset(dst, 0, (size_t)run * sizeof *dst);
-		k -= run;
-		dst += run;
-		ox = 0;
+			clear(dst, run);
 		if (++oy == p->out_height) {
 			oy = 0;
-			n++;
+			image += p->channels * plane;
 		}
 	}
 }
@@ -94,5 +111,16 @@ void ls_kernel__fetch(const ls_operand *o, const float *x, int64_t row, int64_t 
 			dst[i] = at < 0 ? 0 : x[at];
 		}
 		return;
+	}
+}
+
+void ls_kernel__support(const ls_operand *o, const float *x, int64_t row, int64_t terms, float *scratch, uint64_t *out)
+{
+	ls_kernel__fetch(o, x, row, 0, terms, scratch);
+	for (int64_t k = 0; k < terms; k += 64) {
+		uint64_t bits = 0;
+		for (int64_t i = 0; i < 64 && k + i < terms; i++)
+			bits |= (uint64_t)(scratch[k + i] != 0) << i;
+		out[k / 64] = bits;
 	}
 }

@@ -1,4 +1,5 @@
 #include "kernel/finish.h"
+#include "kernel/pack.h"
 
 #include <stdlib.h>
 
@@ -41,24 +42,68 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+// Flags arrive in ascending pieces. They are dealt into buckets of neighbouring indices, where hardly anything is left to do.
+enum { BUCKETS = 2048, SMALL = 64 };
+
+static int64_t bucket_width(ls_finish_space *const *spaces, int count)
+{
+	int64_t most = 0;
+	for (int i = 0; i < count; i++)
+		for (size_t f = 0; f < spaces[i]->flags.count; f++)
+			if (spaces[i]->flags.flag[f].index > most)
+				most = spaces[i]->flags.flag[f].index;
+	return most / BUCKETS + 1;
+}
+
+static void sort_bucket(ls_flag *flag, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		ls_flag moved = flag[i];
+		size_t at = i;
+		if (flag[i - 1].index <= moved.index)
+			continue;
+		if (count > SMALL) {
+			qsort(flag, count, sizeof *flag, by_index);
+			return;
+		}
+		for (; at > 0 && flag[at - 1].index > moved.index; at--)
+			flag[at] = flag[at - 1];
+		flag[at] = moved;
+	}
+}
+
+static void deal(ls_flag *out, ls_finish_space *const *spaces, int count)
+{
+	size_t end[BUCKETS + 1] = {0}; // first of bucket b at end[b], which moves to the bucket's end
+	int64_t width = bucket_width(spaces, count);
+	for (int i = 0; i < count; i++)
+		for (size_t f = 0; f < spaces[i]->flags.count; f++)
+			end[spaces[i]->flags.flag[f].index / width + 1]++;
+	for (int b = 1; b <= BUCKETS; b++)
+		end[b] += end[b - 1];
+	for (int i = 0; i < count; i++)
+		for (size_t f = 0; f < spaces[i]->flags.count; f++)
+			out[end[spaces[i]->flags.flag[f].index / width]++] = spaces[i]->flags.flag[f];
+	for (int b = 0; b < BUCKETS; b++) {
+		size_t first = b ? end[b - 1] : 0;
+		sort_bucket(out + first, end[b] - first);
+	}
+}
+
 ls_status ls_kernel__gather_flags(ls_flag_list *out, ls_finish_space *const *spaces, int count)
 {
 	size_t total = 0;
-	ls_status status = LS_OK;
+	ls_status status;
 	for (int i = 0; i < count; i++)
 		total += spaces[i]->flags.count;
 	out->count = 0;
 	status = reserve(out, total);
-	for (int i = 0; i < count; i++) {
-		ls_flag_list *from = &spaces[i]->flags;
-		if (status == LS_OK && from->count) {
-			memcpy(out->flag + out->count, from->flag, from->count * sizeof *out->flag);
-			out->count += from->count;
-		}
-		from->count = 0;
+	if (status == LS_OK && total) {
+		deal(out->flag, spaces, count);
+		out->count = total;
 	}
-	if (out->count > 1)
-		qsort(out->flag, out->count, sizeof *out->flag, by_index);
+	for (int i = 0; i < count; i++)
+		spaces[i]->flags.count = 0;
 	return status;
 }
 
@@ -88,7 +133,42 @@ struct tile {
 	const ls_sums *sums;
 	ls_finish_space *space;
 	int64_t sample_i, sample_j; // −1 where there is none
+	bool supports;              // those of its rows and columns are known
 };
+
+static int64_t support_words(const ls_product *p)
+{
+	return (p->terms + 63) / 64;
+}
+
+static void find_supports(struct tile *t)
+{
+	const ls_product *p = t->call->product;
+	const ls_sums *s = t->sums;
+	uint64_t *out = t->space->support;
+	for (int64_t i = 0; i < s->m; i++, out += support_words(p))
+		ls_kernel__support(&p->a, t->call->a, s->i0 + i, p->terms, t->space->factors, out);
+	for (int64_t j = 0; j < s->n; j++, out += support_words(p))
+		ls_kernel__support(&p->b, t->call->b, s->j0 + j, p->terms, t->space->factors, out);
+	t->supports = true;
+}
+
+// True only where no term is other than zero, and so E = 0. C = 0 proves that all factors are finite.
+static bool is_empty_sum(struct tile *t, int64_t i, int64_t j, double c)
+{
+	int64_t words = support_words(t->call->product);
+	const uint64_t *a, *b;
+	uint64_t common = 0;
+	if (c != 0 || !t->space->support)
+		return false;
+	if (!t->supports)
+		find_supports(t);
+	a = t->space->support + i * words;
+	b = t->space->support + (t->sums->m + j) * words;
+	for (int64_t w = 0; w < words; w++)
+		common |= a[w] & b[w];
+	return !common;
+}
 
 static ls_bound_row bound_at(const struct tile *t, int64_t i, int64_t at)
 {
@@ -133,7 +213,7 @@ static ls_status push(const struct tile *tile, int64_t i, int64_t j, double c, c
 }
 
 // Row i of the tile, n columns from number `at` on. `out` receives their values side by side.
-static ls_status test_run(const struct tile *t, float *out, int64_t i, int64_t at, int64_t n)
+static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int64_t n)
 {
 	const double *c = t->sums->c + i * t->sums->ldc + at;
 	int64_t row = t->sums->i0 + i, column = t->sums->j0 + at, hits;
@@ -147,6 +227,8 @@ static ls_status test_run(const struct tile *t, float *out, int64_t i, int64_t a
 	for (int64_t h = 0; h < hits && status == LS_OK; h++) {
 		uint32_t k = t->space->hit[h];
 		out[k] = ls_round_f64(c[k], t->call->bits);
+		if (is_empty_sum(t, i, at + k, c[k]))
+			continue;
 		sample = sample && column + k != t->sample_j;
 		status = push(t, row, column + k, c[k], &b, k);
 	}
@@ -156,7 +238,7 @@ static ls_status test_run(const struct tile *t, float *out, int64_t i, int64_t a
 }
 
 // n columns from number `at` on, between two jumps of the output's layout.
-static ls_status finish_run(const struct tile *t, int64_t at, int64_t n)
+static ls_status finish_run(struct tile *t, int64_t at, int64_t n)
 {
 	const ls_product *p = t->call->product;
 	const ls_sums *s = t->sums;
@@ -193,7 +275,7 @@ static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish
 ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,
                             ls_finish_space *space)
 {
-	struct tile t = {table, call, sums, space, -1, -1};
+	struct tile t = {table, call, sums, space, -1, -1, false};
 	int64_t inner = call->product->inner;
 	ls_status status = LS_OK;
 	if (call->test && call->bound.kind != LS_BOUND_WINDOW)

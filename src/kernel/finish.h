@@ -18,6 +18,10 @@
 
 #include <lockstep/kernel.h>
 
+/* Sparse factors (behind a ReLU or a pooling) often have no term in common with each other, and then C = 0 while t is not.
+ * With no more terms than this, that is found out here, where an element costs a few operations, instead of by a flag. */
+enum { LS_SUPPORT_TERMS_MAX = 1024 };
+
 /* FP64 sums of rows i0 … i0+m−1, columns j0 … j0+n−1. */
 typedef struct ls_sums {
 	int64_t i0, j0, m, n;
@@ -33,6 +37,8 @@ typedef struct ls_finish_space {
 	double *column, *column_bias; /* these and the next at least n */
 	float *value;
 	uint32_t *hit;
+	uint64_t *support; /* words for the supports of m rows and n columns, or NULL: not looked at */
+	float *factors;    /* as many as there are terms, where `support` is given */
 	ls_flag_list flags;
 } ls_finish_space;
 

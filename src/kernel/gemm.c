@@ -118,28 +118,60 @@ static void add_tile(double *to, const double *from, int64_t count)
 		to[i] += from[i];
 }
 
-// Sums of the tile over all terms. Returns where they are: in w->c, or in w->total where there are several groups.
-static const double *sum_tile(const struct job *job, struct worker *w, int64_t i0, const ls_layout *rows, int64_t j0,
-                              const ls_layout *columns, int64_t ldc)
+// Where a tile lies, and its terms k0 … k0+k−1.
+struct piece {
+	int64_t i0, j0, k0, k;
+	const ls_layout *rows, *columns;
+};
+
+/* Adds a block of terms to a tile. A panel of columns meets every row once and is then done with: it is packed when its turn
+ * comes, and never leaves the first caches. */
+static void add_by_panels(const struct job *job, struct worker *w, const struct piece *p, const ls_block *block)
+{
+	const ls_gemm *g = job->gemm;
+	double *squares = job->call->test ? w->column_squares : NULL;
+	ls_block part = *block;
+	ls_layout one = *p->columns;
+	part.columns = &one;
+	one.panels = 1;
+	for (int64_t q = 0; q < p->columns->panels; q++) {
+		int64_t column = ls_kernel__panel_row(p->columns, q);
+		one.rows = ls_kernel__panel_row(p->columns, q + 1) - column;
+		ls_kernel__pack_panel(g->table, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
+		part.c = block->c + column;
+		g->engine->multiply(g->engine, g->table, &part);
+	}
+}
+
+static void add_block(const struct job *job, struct worker *w, const struct piece *p, double *c, int64_t ldc, bool add)
 {
 	const ls_gemm *g = job->gemm;
 	const ls_engine *e = g->engine;
-	int64_t terms = job->call->product->terms, number = 0;
 	bool test = job->call->test;
+	ls_block block = {.rows = p->rows, .columns = p->columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare, .add = add};
+	block.k = ls_kernel__pack(g->table, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
+	if (!e->joined && !job->call->fp32) {
+		add_by_panels(job, w, p, &block);
+		return;
+	}
+	ls_kernel__pack(g->table, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
+	(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
+}
+
+// Sums of the tile over all terms, in w->c.
+static void sum_tile(const struct job *job, struct worker *w, struct piece p, int64_t ldc)
+{
+	const ls_engine *e = job->gemm->engine;
+	int64_t terms = job->call->product->terms, number = 0;
 	double *c = w->c;
-	for (int64_t k0 = 0; k0 < terms; k0 += e->block, number++) {
-		int64_t k = terms - k0 < e->block ? terms - k0 : e->block;
+	for (; p.k0 < terms; p.k0 += e->block, number++) {
+		p.k = terms - p.k0 < e->block ? terms - p.k0 : e->block;
 		if (number == e->group)
 			c = w->total; // the first group's sum stays in w->c until the second is complete
-		ls_block block = {.rows = rows, .columns = columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare,
-		                  .add = number % e->group != 0};
-		block.k = ls_kernel__pack(g->table, &job->a, i0, rows, k0, k, w->a, test ? w->row_squares : NULL, w->pack);
-		ls_kernel__pack(g->table, &job->b, j0, columns, k0, k, w->b, test ? w->column_squares : NULL, w->pack);
-		(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
-		if (c != w->c && (number % e->group == e->group - 1 || k0 + k == terms))
-			add_tile(w->c, w->total, rows->rows * ldc);
+		add_block(job, w, &p, c, ldc, number % e->group != 0);
+		if (c != w->c && (number % e->group == e->group - 1 || p.k0 + p.k == terms))
+			add_tile(w->c, w->total, p.rows->rows * ldc);
 	}
-	return w->c;
 }
 
 static void run_tile(void *context, int64_t index, int worker)
@@ -157,7 +189,8 @@ static void run_tile(void *context, int64_t index, int worker)
 		return;
 	memset(w->row_squares, 0, (size_t)m * sizeof(double));
 	memset(w->column_squares, 0, (size_t)n * sizeof(double));
-	sums.c = sum_tile(job, w, i0, &rows, j0, &columns, sums.ldc);
+	sum_tile(job, w, (struct piece){.i0 = i0, .j0 = j0, .rows = &rows, .columns = &columns}, sums.ldc);
+	sums.c = w->c;
 	w->status = ls_kernel__finish(job->gemm->table, job->call, &sums, &w->finish);
 }
 
@@ -200,6 +233,11 @@ static double *cut(struct worker *w, size_t *used, int64_t count)
 	return at;
 }
 
+static bool looks_at_supports(const ls_product_call *call)
+{
+	return call->test && call->product->bias == LS_BIAS_NONE && call->product->terms <= LS_SUPPORT_TERMS_MAX;
+}
+
 static size_t lay_out(struct worker *w, const struct job *job)
 {
 	const ls_engine *e = job->gemm->engine;
@@ -218,6 +256,12 @@ static size_t lay_out(struct worker *w, const struct job *job)
 	w->finish.column_bias = cut(w, &used, n);
 	w->finish.value = (float *)cut(w, &used, (n + 1) / 2);
 	w->finish.hit = (uint32_t *)cut(w, &used, (n + 1) / 2);
+	if (looks_at_supports(job->call)) {
+		w->finish.support = (uint64_t *)cut(w, &used, (m + n) * divide_up(job->call->product->terms, 64));
+		w->finish.factors = (float *)cut(w, &used, divide_up(job->call->product->terms, 2));
+	} else {
+		w->finish.support = NULL;
+	}
 	return used;
 }
 
@@ -292,6 +336,18 @@ static ls_status gather(ls_gemm *g, const ls_product_call *call)
 	return status;
 }
 
+// Taps of a kernel of one pixel at every position are rows of a plane each.
+static ls_operand simplest(const ls_operand *o)
+{
+	const ls_patches *p = &o->patches;
+	int64_t plane = p->height * p->width;
+	if (o->kind != LS_OPERAND_PATCHES_T || p->kernel_height != 1 || p->kernel_width != 1 || p->step != 1 || p->divisor != 1 ||
+	    p->offset != 0 || p->skew != 0 || p->out_height != p->height || p->out_width != p->width)
+		return *o;
+	return (ls_operand){.kind = LS_OPERAND_STRIDED, .input = o->input, .row_stride = plane, .inner = plane,
+	                    .outer_stride = p->channels * plane, .inner_stride = 1};
+}
+
 static ls_status run_part(void *context, const ls_product_call *part, ls_error *err)
 {
 	return ls_kernel__gemm_run(context, part, err);
@@ -301,13 +357,14 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 {
 	const ls_product *p = call->product;
 	struct job job = {.gemm = g, .call = call};
+	ls_operand a = simplest(&p->a), b = simplest(&p->b);
 	bool extra = p->bias != LS_BIAS_NONE;
 	ls_status status = LS_OK;
 	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
 	if (ls_kernel__is_spread(p))
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
-	job.a = (ls_source){&p->a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
-	job.b = (ls_source){&p->b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
+	job.a = (ls_source){&a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
+	job.b = (ls_source){&b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
 	plan_tiles(&job);
 	for (int i = 0; i < g->workers; i++)
 		LS_TRY(reserve_worker(&g->worker[i], &job, err));

@@ -1,5 +1,7 @@
 #include "kernel/pack.h"
 
+enum { RUN_MIN = 16 }; // shorter runs are copied together first
+
 ls_layout ls_kernel__layout(int64_t rows, int width, int lanes, bool balanced, bool joined)
 {
 	return (ls_layout){.rows = rows, .panels = (rows + width - 1) / width, .width = width, .lanes = joined ? 1 : lanes,
@@ -39,7 +41,25 @@ static void pack_side_by_side(const ls_kernel_table *table, const ls_operand *o,
 	}
 }
 
-// Rows that are contiguous along k, or made so.
+// Rows that are contiguous along k for runs long enough to be transposed where they lie.
+static void pack_runs(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0, ls_panel p)
+{
+	const float *rows[LS_PANEL_LANES];
+	int64_t left = p.k;
+	while (left > 0) {
+		int64_t at = k0 % o->inner, run = o->inner - at < left ? o->inner - at : left;
+		const float *from = x + row * o->row_stride + k0 / o->inner * o->outer_stride + at;
+		for (int r = 0; r < p.w; r++)
+			rows[r] = from + r * o->row_stride;
+		p.k = run;
+		table->transpose(&p, rows);
+		p.dst += run * p.ld;
+		k0 += run;
+		left -= run;
+	}
+}
+
+// Rows that are made contiguous along k, where they are not.
 static void pack_rows(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0,
                       const ls_panel *p, ls_pack_space *space)
 {
@@ -140,15 +160,26 @@ static void make_plan(ls_patch_plan *plan, const ls_patches *p, int64_t row, int
 	plan->start[plan->slots] = end;
 }
 
+// Patches of one pixel, on one line or on lines that join: plain rows, a plane apart.
+static bool is_one_run(const ls_patch_plan *plan, int n)
+{
+	return plan->slots == 1 && plan->start[1] == 1 && plan->tap[0].mask == (UINT32_C(1) << n) - 1;
+}
+
 static void pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row, int64_t k0, const ls_panel *p,
                        ls_pack_space *space)
 {
 	const ls_operand *o = s->operand;
 	if (o->kind == LS_OPERAND_PATCHES) {
 		make_plan(&space->plan, &o->patches, row, p->n, k0, p->k);
-		table->expand(p, s->x, &space->plan);
+		if (is_one_run(&space->plan, p->n))
+			table->widen(p, s->x + space->plan.tap[0].offset, space->plan.plane);
+		else
+			table->expand(p, s->x, &space->plan);
 	} else if (o->kind == LS_OPERAND_STRIDED && o->row_stride == 1 && (o->inner_stride != 1 || p->n > 1)) {
 		pack_side_by_side(table, o, s->x, row, k0, *p);
+	} else if (o->kind == LS_OPERAND_STRIDED && o->inner_stride == 1 && o->inner >= RUN_MIN && p->n == p->w) {
+		pack_runs(table, o, s->x, row, k0, *p);
 	} else {
 		pack_rows(table, o, s->x, row, k0, p, space);
 	}
@@ -160,19 +191,31 @@ static void pack_bias(const ls_source *s, int64_t row, const ls_panel *p, double
 		dst[r] = r >= p->n ? 0 : s->bias ? (double)s->bias[row + r] : 1;
 }
 
+static void pack_one(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t i, int64_t k0,
+                     int64_t k, double *dst, double *squares, ls_pack_space *space)
+{
+	int64_t row = ls_kernel__panel_row(l, i);
+	int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
+	ls_panel p = {.dst = dst, .ld = l->joined ? l->rows : w, .n = n, .w = w, .k = k, .squares = squares ? squares + row : NULL};
+	pack_panel(table, s, row0 + row, k0, &p, space);
+	if (s->extra && k0 + k == s->terms)
+		pack_bias(s, row0 + row, &p, p.dst + k * p.ld);
+}
+
+int64_t ls_kernel__pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t panel,
+                              int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space)
+{
+	pack_one(table, s, row0, l, panel, k0, k, dst, squares, space);
+	return k + (s->extra && k0 + k == s->terms);
+}
+
 int64_t ls_kernel__pack(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t k0,
                         int64_t k, double *dst, double *squares, ls_pack_space *space)
 {
-	bool bias = s->extra && k0 + k == s->terms;
-	int64_t all = k + bias;
+	int64_t all = k + (s->extra && k0 + k == s->terms);
 	for (int64_t i = 0; i < l->panels; i++) {
 		int64_t row = ls_kernel__panel_row(l, i);
-		int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
-		ls_panel p = {.dst = dst + (l->joined ? row : row * all), .ld = l->joined ? l->rows : w, .n = n, .w = w, .k = k,
-		              .squares = squares ? squares + row : NULL};
-		pack_panel(table, s, row0 + row, k0, &p, space);
-		if (bias)
-			pack_bias(s, row0 + row, &p, p.dst + k * p.ld);
+		pack_one(table, s, row0, l, i, k0, k, dst + (l->joined ? row : row * all), squares, space);
 	}
 	return all;
 }

@@ -45,7 +45,14 @@ typedef struct ls_pack_space {
 int64_t ls_kernel__pack(const ls_kernel_table *table, const ls_source *source, int64_t row0, const ls_layout *layout,
                         int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space);
 
+/* The same for panel number `panel` alone, which begins at dst. */
+int64_t ls_kernel__pack_panel(const ls_kernel_table *table, const ls_source *source, int64_t row0, const ls_layout *layout,
+                              int64_t panel, int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space);
+
 /* Row `row` of an operand, terms k0 … k0+k−1, as FP32; zero where there is no term. */
 void ls_kernel__fetch(const ls_operand *operand, const float *x, int64_t row, int64_t k0, int64_t k, float *dst);
+
+/* Which of the row's `terms` factors are not zero: bit k mod 64 of out[k/64]. `scratch` holds `terms` numbers. */
+void ls_kernel__support(const ls_operand *operand, const float *x, int64_t row, int64_t terms, float *scratch, uint64_t *out);
 
 #endif

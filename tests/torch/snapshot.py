@@ -1,0 +1,56 @@
+"""Reads what a Lockstep run left behind (spec/run.md), as NumPy arrays."""
+import json
+import pathlib
+import struct
+
+import numpy
+
+TAG = b"ls1/snapshot"
+
+
+class Bytes:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, size):
+        piece = self.data[self.at:self.at + size]
+        if len(piece) != size:
+            raise ValueError(f"snapshot ends after {len(self.data)} bytes, expected {self.at + size} or more")
+        self.at += size
+        return piece
+
+    def number(self, code):
+        return struct.unpack("<" + code, self.take(struct.calcsize(code)))[0]
+
+
+def read_snapshot(run, step):
+    """name -> FP32 array: the state after `step`."""
+    data = Bytes((pathlib.Path(run) / "snapshots" / f"{step:010d}").read_bytes())
+    if data.take(len(TAG)) != TAG or data.number("Q") != step:
+        raise ValueError(f"{run}: no snapshot of step {step}")
+    state = {}
+    for _ in range(data.number("I")):
+        name = data.take(data.number("I")).decode()
+        data.number("B")  # FP32 is the only kind of number in a state
+        shape = [data.number("Q") for _ in range(data.number("B"))]
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        state[name] = numpy.frombuffer(data.take(4 * count), "<f4").reshape(shape)
+    return state
+
+
+def read_losses(run):
+    """The loss of steps 1, 2, ... as the FP32 numbers that the run commits to."""
+    losses = []
+    for line in (pathlib.Path(run) / "metrics.jsonl").read_text().splitlines():
+        losses.append(struct.unpack(">f", bytes.fromhex(json.loads(line)["loss_bits"]))[0])
+    return losses
+
+
+def read_idx(folder, prefix="train"):
+    """Images (N, H, W) of bytes and labels (N)."""
+    folder = pathlib.Path(folder)
+    images = (folder / f"{prefix}-images-idx3-ubyte").read_bytes()
+    labels = (folder / f"{prefix}-labels-idx1-ubyte").read_bytes()
+    count, rows, columns = struct.unpack_from(">III", images, 4)
+    return (numpy.frombuffer(images, numpy.uint8, offset=16).reshape(count, rows, columns),
+            numpy.frombuffer(labels, numpy.uint8, offset=8))

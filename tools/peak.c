@@ -1,0 +1,113 @@
+/* lockstep-peak: what this processor can do at most, on one thread, to compare kernels with. Prints one JSON object:
+ * fp64_gflops (multiply-adds on registers alone, two operations each) and sha256_mb (10⁶ bytes a second,
+ * of one long message). Each is the best of several short runs, by the processor time of the thread.
+ */
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { RUNS = 7, CHAINS = 12, LENGTH = 1 << 20, MESSAGE = 1 << 20, MESSAGES = 16 };
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Independent chains, long enough to hide the latency of one addition; the result keeps them from being left out. */
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static double chains_avx512(void)
+{
+	__m512d acc[CHAINS], a = _mm512_set1_pd(0.5), b = _mm512_set1_pd(1);
+	for (int i = 0; i < CHAINS; i++)
+		acc[i] = _mm512_set1_pd(i);
+	for (int k = 0; k < LENGTH; k++)
+#pragma GCC unroll 12
+		for (int i = 0; i < CHAINS; i++)
+			acc[i] = _mm512_fmadd_pd(acc[i], a, b);
+	for (int i = 1; i < CHAINS; i++)
+		acc[0] = _mm512_add_pd(acc[0], acc[i]);
+	return _mm512_cvtsd_f64(acc[0]);
+}
+
+__attribute__((target("avx2,fma"))) static double chains_avx2(void)
+{
+	__m256d acc[CHAINS], a = _mm256_set1_pd(0.5), b = _mm256_set1_pd(1);
+	for (int i = 0; i < CHAINS; i++)
+		acc[i] = _mm256_set1_pd(i);
+	for (int k = 0; k < LENGTH; k++)
+#pragma GCC unroll 12
+		for (int i = 0; i < CHAINS; i++)
+			acc[i] = _mm256_fmadd_pd(acc[i], a, b);
+	for (int i = 1; i < CHAINS; i++)
+		acc[0] = _mm256_add_pd(acc[0], acc[i]);
+	return _mm256_cvtsd_f64(acc[0]);
+}
+#endif
+
+static double chains_portable(void)
+{
+	double acc[CHAINS];
+	for (int i = 0; i < CHAINS; i++)
+		acc[i] = i;
+	for (int k = 0; k < LENGTH; k++)
+#pragma GCC unroll 12
+		for (int i = 0; i < CHAINS; i++)
+			acc[i] = acc[i] * 0.5 + 1;
+	for (int i = 1; i < CHAINS; i++)
+		acc[0] += acc[i];
+	return acc[0];
+}
+
+static double fp64_gflops(void)
+{
+	double (*run)(void) = chains_portable, best = 0, sum = 0;
+	int lanes = 1;
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f")) {
+		run = chains_avx512;
+		lanes = 8;
+	} else if (__builtin_cpu_supports("fma")) {
+		run = chains_avx2;
+		lanes = 4;
+	}
+#endif
+	for (int i = 0; i < RUNS; i++) {
+		double start = now(), rate;
+		sum += run();
+		rate = 2e-9 * LENGTH * CHAINS * lanes / (now() - start);
+		if (rate > best)
+			best = rate;
+	}
+	return sum > 0 ? best : 0;
+}
+
+static double sha256_mb(void)
+{
+	static unsigned char message[MESSAGE];
+	unsigned char digest[32];
+	double best = 0;
+	memset(message, 1, sizeof message);
+	for (int i = 0; i < RUNS; i++) {
+		double start = now(), rate;
+		for (int m = 0; m < MESSAGES; m++)
+			if (EVP_Digest(message, sizeof message, digest, NULL, EVP_sha256(), NULL) != 1)
+				return 0;
+		rate = 1e-6 * MESSAGE * MESSAGES / (now() - start);
+		if (rate > best)
+			best = rate;
+	}
+	return best;
+}
+
+int main(void)
+{
+	double fp64 = fp64_gflops();
+	return printf("{\"fp64_gflops\": %.1f, \"sha256_mb\": %.0f}\n", fp64, sha256_mb()) < 0;
+}
