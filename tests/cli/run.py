@@ -59,7 +59,8 @@ def execute(case, lockstep):
         work = prepare(folder, lockstep)
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         env.update(PATH=f"{folder / 'bin'}:{env['PATH']}", LOCKSTEP_ISA="portable", LC_ALL="C.UTF-8", PYTHON=sys.executable,
-                   TESTS=str(HERE.parent), SOURCE=str(HERE.parent.parent))
+                   TESTS=str(HERE.parent), SOURCE=str(HERE.parent.parent),
+                   DATASETS=os.environ.get("LOCKSTEP_DATA", "/usr/share/datasets"))
         script = f". '{HERE / 'prelude.sh'}'; . '{case}'"
         done = subprocess.run(["sh", "-eu", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=100,
                               stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-# The jobs under examples/ are jobs, and train.
+# The jobs on Fashion-MNIST under examples/ are jobs, and train.
 if [ ! -d /usr/share/datasets/fashion-mnist ]; then
 	echo "SKIPPED: Debian's dataset-fashion-mnist is not installed"
 	exit 0
@@ -9,3 +9,8 @@ for job in logreg mlp lenet; do
 	keys 0 "steps complete diverged" train fashion-$job.yaml --run $job --set train.steps=2 --set data.limit=256
 	keys 0 "verdict" audit $job --platform naive
 done
+cp "$SOURCE/examples/jobs/fashion-resnet18.yaml" .
+keys 0 "name arch mode samples steps batch parameters" plan fashion-resnet18.yaml
+keys 0 "steps complete diverged" train fashion-resnet18.yaml --run resnet18 --set train.steps=1 --set train.batch=4 \
+	--set data.limit=256
+keys 0 "verdict" audit resnet18

@@ -443,7 +443,8 @@ static void templates_refuse_bad_names(void **state)
 
 static void examples_parse(void **state)
 {
-	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet", "digits-csv"};
+	static const char *const names[] = {"fashion-logreg", "fashion-mlp", "fashion-lenet", "fashion-resnet18", "digits-csv",
+	                                    "cifar-vgg11", "cifar-resnet18", "cifar-resnet18-quarter", "cifar-resnet50"};
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		char path[LS_PATH_MAX];
 		ls_error err = LS_ERROR_INIT;
