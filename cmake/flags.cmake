@@ -3,8 +3,8 @@
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing)
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter)
 add_compile_definitions(_GNU_SOURCE _FILE_OFFSET_BITS=64)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "i[3-6]86")
-  add_compile_options(-msse2 -mfpmath=sse) # x87 would keep excess precision
+if(CMAKE_SIZEOF_VOID_P LESS 8)
+  message(FATAL_ERROR "Lockstep needs a 64-bit machine: sizes of tensors and files are 64-bit")
 endif()
 
 set(LOCKSTEP_SANITIZE "" CACHE STRING "comma-separated sanitizers, e.g. address,undefined")

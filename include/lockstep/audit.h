@@ -10,7 +10,7 @@ typedef enum ls_verdict {
 	LS_VERDICT_FORGED_LOG = 2,
 	LS_VERDICT_DAMAGED = 3,
 	LS_VERDICT_NOT_REPRODUCIBLE = 4, /* a plain run that ended differently: nobody can be blamed */
-	LS_VERDICT_WITHHELD = 5          /* promised by a head and not there */
+	LS_VERDICT_WITHHELD = 5          /* leaves that a head promises are not there */
 } ls_verdict;
 
 /* "match", "mismatch", "forged-rounding-log", "damaged", "not-reproducible", "withheld" */
@@ -18,7 +18,6 @@ const char *ls_verdict_text(ls_verdict verdict);
 
 typedef struct ls_audit_options {
 	int version;
-	const char *dir;
 	uint64_t first, last; /* 0: the whole run; else steps first…last, widened to whole leaves */
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
 	bool (*stop)(void *context);
@@ -31,7 +30,9 @@ typedef struct ls_audit_options {
 typedef struct ls_audit_result {
 	ls_verdict verdict;
 	ls_hash root;          /* the trainer's */
-	ls_hash replayed_root; /* over the same leaves with the replayed ones in place; equal iff all agree */
+	/* Over the same leaves with the replayed ones in place, so that it equals `root` iff those agree. With a forged or damaged
+	 * rounding log there is no leaf to put in place: then over the leaves before. */
+	ls_hash replayed_root;
 	uint64_t first_bad_step; /* 0 with a match */
 	uint64_t first, last;  /* steps replayed */
 	uint64_t corrections, entries, elements, exact;

@@ -155,7 +155,8 @@ bool ls_unhex(void *out, size_t len, const char *text);
 typedef struct ls_pool ls_pool;
 typedef void (*ls_task_fn)(void *context, int64_t index, int worker);
 
-/* `threads` ≥ 1 counts the caller; 1 starts no thread. */
+#define LS_POOL_THREADS_MAX 1024
+/* 1 ≤ `threads` ≤ LS_POOL_THREADS_MAX counts the caller; 1 starts no thread. */
 ls_status ls_pool_open(ls_pool **out, int threads, ls_error *err);
 void ls_pool_free(ls_pool *pool);
 int ls_pool_threads(const ls_pool *pool); /* 1 for NULL */
@@ -170,6 +171,7 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
+ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */
 ls_status ls_dir_make(const char *path, ls_error *err); /* one level; an existing folder is fine */
 /* Joins with one '/', into a caller's buffer; LS_ERR_LIMIT where it does not fit. */
 ls_status ls_path_join(char *out, size_t out_size, const char *dir, const char *name, ls_error *err);
@@ -187,6 +189,8 @@ ls_status ls_file_append(ls_file *f, const void *data, size_t len, ls_error *err
 ls_status ls_file_read_at(ls_file *f, uint64_t offset, void *data, size_t len, ls_error *err);
 ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err);
 ls_status ls_file_sync(ls_file *f, ls_error *err);
+/* Until ls_file_close no other opener can lock it; LS_ERR_EXISTS where one has. */
+ls_status ls_file_lock(ls_file *f, ls_error *err);
 
 double ls_clock_seconds(void); /* monotonic */
 double ls_cpu_seconds(void);   /* of this process, all threads together */

@@ -34,7 +34,7 @@ ls_status ls_op_log_push(ls_op_log *log, ls_entry entry);
 
 /* ---- executor ---- */
 
-/* How the value of a product is settled (SPEC A). The places where modes `pinned` and `exact` get their own fast paths are
+/* How the value of a product is settled (spec/arithmetic.md). The places where modes `pinned` and `exact` get their own fast paths are
  * product_op() in src/graph/exec.c and ls_round_* in src/graph/rounding.c. */
 typedef enum ls_rounding {
 	LS_ROUNDING_PLAIN = 0,  /* R(C): mode plain */

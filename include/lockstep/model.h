@@ -41,6 +41,8 @@ typedef struct ls_model ls_model;
 /* LS_ERR_NOT_FOUND names the models there are; LS_ERR_INPUT where an option or a shape does not fit. */
 ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_error *err);
 void ls_model_free(ls_model *model);
+/* LS_OK, or LS_ERR_NOT_FOUND with the models there are. */
+ls_status ls_model_check(const char *arch, ls_error *err);
 
 /* Borrowed. The outputs of init's ops carry the names of step's state; eval's state is the parameters and buffers
  * (running statistics) without the optimizer's tensors. */

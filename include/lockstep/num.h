@@ -144,7 +144,7 @@ typedef enum ls_entry_kind {
  * forged). With m steps below |E|, the interval's ends are m and m+1 steps with E's sign; above the largest grid number
  * the upper end is ±inf (bit 0), and |E| ≥ 2^128 admits ±inf only. A bit other than 0 and 1 is forged. */
 ls_entry_kind ls_sum_judge(const ls_sum *sum, ls_bound bound, int bits, int entry_bit, float *value);
-/* True iff 4B < s and E lies within B of its interval's midpoint: two admissible values (SPEC D7 "freedom"). */
+/* True iff 4B < s and E lies within B of its interval's midpoint: two admissible values (spec "freedom"). */
 bool ls_sum_two_valued(const ls_sum *sum, ls_bound bound, int bits);
 
 /* ---- sums (class 2) ---- */

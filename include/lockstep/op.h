@@ -10,7 +10,7 @@
 #include <lockstep/num.h>
 #include <lockstep/program.h>
 
-/* The four classes of SPEC A, and the two ends of a program. */
+/* The four classes of spec/arithmetic.md, and the two ends of a program. */
 typedef enum ls_op_class {
 	LS_OP_PRODUCT = 1,
 	LS_OP_SUM = 2,
@@ -75,7 +75,7 @@ typedef struct ls_threshold {
 	double tau; /* 0 < τ < ½ */
 } ls_threshold;
 
-/* A job's arithmetic, as far as it decides B (SPEC A). {0} is FP64, certified, with each product's default depth. */
+/* A job's arithmetic, as far as it decides B (spec/arithmetic.md). {0} is FP64, certified, with each product's default depth. */
 typedef struct ls_arithmetic {
 	bool fp32;     /* platforms sum chunks of LS_CHUNK_TERMS terms in FP32, and the chunks in FP64 */
 	int64_t depth; /* d of every product; 0: ls_depth_default of each. FP64 only */
@@ -186,7 +186,7 @@ typedef struct ls_op_grad {
 /* "d." and the name of input i, made unique: what a gradient rule calls the gradient of input i. */
 void ls_op_grad_name(const ls_op_grad *g, int input, char out[LS_NAME_MAX]);
 
-/* Learning-rate schedules: pinned FP64 expressions (SPEC A), stated in src/op/schedule.c. */
+/* Learning-rate schedules: pinned FP64 expressions (spec/arithmetic.md), stated in src/op/schedule.c. */
 typedef enum ls_schedule_kind { LS_SCHEDULE_CONSTANT = 0, LS_SCHEDULE_STEP = 1, LS_SCHEDULE_COSINE = 2 } ls_schedule_kind;
 typedef struct ls_schedule {
 	ls_schedule_kind kind;

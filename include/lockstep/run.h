@@ -27,6 +27,7 @@ typedef struct ls_damage {
 	char file[64];  /* relative to the run directory */
 	uint64_t step;  /* the first step concerned; 0 where none is */
 	bool tail;      /* a record or block that breaks off at the end, as a crash leaves it: `--resume` drops it */
+	bool withheld;  /* leaves that a head promises are not there */
 	char text[512]; /* found and expected */
 } ls_damage;
 
@@ -36,6 +37,7 @@ typedef struct ls_snapshot_policy {
 	ls_snapshot_kind kind;
 	uint64_t n; /* LAST: how many are kept (one is taken at most every 10 seconds); EVERY: at multiples of n steps */
 } ls_snapshot_policy;
+#define LS_SNAPSHOTS_LAST_MAX 64 /* most that LAST keeps */
 #define LS_SNAPSHOT_POLICY_DEFAULT {LS_SNAPSHOTS_LAST, 2}
 /* "all", "every:N", "last:N"; false where the text is anything else. */
 bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text);
@@ -51,12 +53,23 @@ ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *p
 ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err);
 ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
 ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err);
-ls_status ls_run_append_metrics(ls_run *run, const char *line, ls_error *err); /* a JSON object without newline */
+/* Lines as ls_metrics_line writes them. */
+ls_status ls_run_append_metrics(ls_run *run, const void *lines, size_t len, ls_error *err);
 /* Writes the state of `exec` as the snapshot after `step`. */
 ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
 ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err);
 /* Makes everything so far durable and writes heads/N. */
 ls_status ls_run_sync(ls_run *run, ls_error *err);
+
+/* One line of metrics.jsonl. */
+typedef struct ls_metrics {
+	uint64_t step;
+	float loss;
+	double lr;
+	/* Notes of whoever computed the step; not part of the digest. */
+	double seconds;
+	const char *platform;
+} ls_metrics;
 
 /* ---- reading ---- */
 
@@ -77,7 +90,11 @@ const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
 bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */
 uint64_t ls_run_log_bytes(const ls_run *run); /* of rounding-log/frames */
-/* Checks that the job of this run is the plan's, field by field; a difference is named as damage of job.bin. */
+/* Checks that the job of this run is the plan's. A difference is named as damage, of job.yaml with the first field that
+ * differs, or of one of these that are no files: */
+#define LS_RUN_FILE_DATA "data"       /* the plan's data set is another */
+#define LS_RUN_FILE_WEIGHTS "weights" /* the weights that training starts from are others */
+#define LS_RUN_FILE_PROGRAM "program" /* this build expands the same job to another program */
 void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage);
 /* The leaf that covers `step` ≥ 1: ⌈step/k⌉. */
 uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step);
@@ -99,6 +116,9 @@ typedef struct ls_log_statistics {
 } ls_log_statistics;
 ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls_log_statistics *out, ls_error *err);
 
+/* Calls fn for each line of metrics.jsonl that is one, in order; nothing is checked against the leaves. */
+typedef void (*ls_metrics_fn)(void *context, const ls_metrics *metrics);
+ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context, ls_error *err);
 /* Checks metrics.jsonl line by line against the metrics digests of the leaves. */
 ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err);
 /* Checks heads/ against the leaves. */
@@ -109,23 +129,15 @@ ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err
 /* Appends one step's frames to `block` and their leaves to `tree`. */
 ls_status ls_log_write_step(ls_buf *block, ls_tree *tree, const ls_program *program, uint64_t step, const ls_step_log *log,
                             ls_encoding encoding);
-/* Decodes the next step's frames from `block` into `log` (cleared first) and pushes their leaves. False where the bytes
- * are not what ls_log_write_step writes. */
-bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
+/* Decodes the next step's frames from `block` into `log` (cleared first) and pushes their leaves. LS_ERR_INPUT where the
+ * bytes are not what ls_log_write_step writes, LS_ERR_NOMEM. */
+ls_status ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
                       ls_encoding encoding);
 
 /* ---- metrics ---- */
 
-typedef struct ls_metrics {
-	uint64_t step;
-	float loss;
-	double lr;
-	/* Notes of whoever computed the step; not part of the digest. */
-	double seconds;
-	const char *platform;
-} ls_metrics;
 /* What the metrics digest of a leaf hashes: per step u64 step, u32 loss bits, u64 lr bits. */
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m);
-void ls_metrics_line(ls_buf *out, const ls_metrics *m); /* JSON, NUL-terminated text */
+void ls_metrics_line(ls_buf *out, const ls_metrics *m); /* appends one line of JSON, with its newline */
 
 #endif

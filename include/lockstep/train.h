@@ -49,8 +49,8 @@ typedef struct ls_train_options {
 	ls_snapshot_policy snapshots;
 	bool resume;
 	const uint8_t *nonce; /* 32 bytes, or NULL */
-	const ls_watch *watch; /* may be NULL; a test's liar */
-	bool watch_is_liar;    /* then the trainer's self-checks are off */
+	const ls_watch *watch; /* may be NULL */
+	bool no_self_check;    /* do not recompute random elements exactly */
 	/* Polled after each step; true asks to stop after the present leaf. */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;

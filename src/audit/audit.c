@@ -30,7 +30,8 @@ typedef struct auditor {
 
 static void found_damage(auditor *a, const ls_damage *damage)
 {
-	a->out->verdict = LS_VERDICT_DAMAGED;
+	bool other_build = !strcmp(damage->file, LS_RUN_FILE_PROGRAM);
+	a->out->verdict = other_build ? LS_VERDICT_NOT_REPRODUCIBLE : damage->withheld ? LS_VERDICT_WITHHELD : LS_VERDICT_DAMAGED;
 	a->out->first_bad_step = damage->step;
 	memcpy(a->out->file, damage->file, sizeof a->out->file);
 	memcpy(a->out->text, damage->text, sizeof a->out->text);
@@ -42,9 +43,8 @@ static void found_shortage(auditor *a, bool diverged)
 	uint64_t done = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, ordered = ls_plan_binding(a->plan)->steps;
 	if (a->out->verdict != LS_VERDICT_MATCH || a->options->first || a->out->stopped || diverged || ls_run_complete(a->run))
 		return;
-	a->out->verdict = LS_VERDICT_WITHHELD;
+	a->out->verdict = LS_VERDICT_MISMATCH;
 	a->out->first_bad_step = done + 1;
-	snprintf(a->out->file, sizeof a->out->file, "leaves");
 	snprintf(a->out->text, sizeof a->out->text, "the run ends after step %llu of the %llu that were ordered; so far it matches",
 	         (unsigned long long)done, (unsigned long long)ordered);
 }
@@ -109,11 +109,8 @@ static void found_forgery(auditor *a, const ls_leaf_result *result)
 static void on_step(void *context, const ls_metrics *m)
 {
 	auditor *a = context;
-	if (a->kept) {
-		if (a->lines.len && !a->lines.data[a->lines.len - 1])
-			a->lines.len--;
+	if (a->kept)
 		ls_metrics_line(&a->lines, m);
-	}
 	if (a->options->on_step)
 		a->options->on_step(a->options->context, m);
 }
@@ -123,8 +120,10 @@ static ls_status keep_leaf(auditor *a, uint64_t index, const ls_leaf *leaf, cons
 	ls_status status = LS_OK;
 	if (!a->kept)
 		return LS_OK;
+	if (a->lines.status != LS_OK)
+		return ls_error_set(err, a->lines.status, "no memory for the metrics of leaf %llu", (unsigned long long)index);
 	LS_TRY(ls_run_append_log(a->kept, index, block, len, err));
-	LS_TRY(ls_run_append_metrics(a->kept, (const char *)a->lines.data, err));
+	LS_TRY(ls_run_append_metrics(a->kept, a->lines.data, a->lines.len, err));
 	LS_TRY(ls_run_append_leaf(a->kept, leaf, err));
 done:
 	return status;
@@ -207,6 +206,19 @@ done:
 	return status;
 }
 
+/* The weights that a client takes home are the end's snapshot: after a whole replay that agrees, they are checked, too. */
+static ls_status check_end(auditor *a, ls_error *err)
+{
+	ls_damage damage = {0};
+	ls_status status = LS_OK;
+	if (a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped && ls_run_complete(a->run) &&
+	    a->out->last == ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step)
+		status = ls_run_read_snapshot(a->run, a->out->last, ls_replay_exec(a->replay), &damage, err);
+	if (status == LS_OK && damage.found)
+		found_damage(a, &damage);
+	return status;
+}
+
 static ls_status replay(auditor *a, ls_error *err)
 {
 	ls_status status;
@@ -220,8 +232,9 @@ static ls_status replay(auditor *a, ls_error *err)
 		LS_TRY(one_leaf(a, index, err));
 		a->out->stopped = a->options->stop && a->options->stop(a->options->context) && index < end;
 	}
-	for (; index < ls_run_leaves(a->run) && a->out->verdict == LS_VERDICT_MATCH; index++)
+	for (; index < ls_run_leaves(a->run) && a->out->verdict != LS_VERDICT_FORGED_LOG && a->out->verdict != LS_VERDICT_DAMAGED; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
+	LS_TRY(check_end(a, err));
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +24,9 @@ ls_status ls_file_open(ls_file **out, const char *path, bool create, ls_error *e
 		ls_free(f);
 		return ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to open it", path);
 	}
-	f->fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
+	f->fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (create ? O_CREAT : 0), 0644);
 	if (f->fd < 0 && !create && (errno == EACCES || errno == EROFS))
-		f->fd = open(path, O_RDONLY | O_CLOEXEC); // somebody else's run may be read
+		f->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); // somebody else's run may be read
 	if (f->fd < 0 && errno == EISDIR) {
 		status = ls_error_set(err, LS_ERR_INPUT, "%s: is not a regular file", path);
 		goto done;
@@ -104,4 +105,13 @@ ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err)
 ls_status ls_file_sync(ls_file *f, ls_error *err)
 {
 	return fdatasync(f->fd) ? ls_base__system_error(err, "sync", f->path) : LS_OK;
+}
+
+ls_status ls_file_lock(ls_file *f, ls_error *err)
+{
+	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
+		return LS_OK;
+	if (errno != EWOULDBLOCK)
+		return ls_base__system_error(err, "lock", f->path);
+	return ls_error_set(err, LS_ERR_EXISTS, "%s: another process is writing this run\n  hint: wait for it, or stop it first", f->path);
 }

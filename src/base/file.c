@@ -69,19 +69,23 @@ static ls_status sync_folder_of(const char *path, ls_error *err)
 	char dir[LS_PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 1;
-	ls_status status = LS_OK;
-	int fd;
 	if (len >= sizeof dir)
 		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
 	memcpy(dir, slash ? path : ".", len);
 	dir[len] = 0;
 	if (slash == path)
 		strncpy(dir, "/", sizeof dir);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return ls_dir_sync(dir, err);
+}
+
+ls_status ls_dir_sync(const char *path, ls_error *err)
+{
+	ls_status status = LS_OK;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return ls_base__system_error(err, "open", dir);
+		return ls_base__system_error(err, "open", path);
 	if (fsync(fd) && errno != EINVAL) // some file systems cannot sync a folder
-		status = ls_base__system_error(err, "sync", dir);
+		status = ls_base__system_error(err, "sync", path);
 	close(fd);
 	return status;
 }
@@ -93,7 +97,8 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 	int fd;
 	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
 		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unlink(temporary); // left by a crash, or laid out by somebody as a link to elsewhere
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return ls_base__system_error(err, "create", temporary);
 	LS_TRY(ls_base__write_all(fd, data, len, path, err));

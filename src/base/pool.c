@@ -56,7 +56,7 @@ ls_status ls_pool_open(ls_pool **out, int threads, ls_error *err)
 {
 	ls_pool *p;
 	*out = NULL;
-	if (threads < 1 || threads > 1024)
+	if (threads < 1 || threads > LS_POOL_THREADS_MAX)
 		return ls_error_set(err, LS_ERR_USAGE, "threads: found %d, expected 1 to 1024", threads);
 	p = ls_alloc(1, sizeof *p);
 	if (!p || !(p->thread = ls_alloc((size_t)threads, sizeof *p->thread))) {

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 static const ls_cli_option options[] = {
-	{.name = "steps", .argument = "A:B", .help = "replay steps A to B only, widened to whole leaves", .fallback_text = "all"},
+	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, replaying from the nearest snapshot before them", .fallback_text = "all"},
 	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
@@ -42,7 +42,9 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 struct report {
 	ls_cli_progress progress;
 	ls_audit_result result;
-	bool uncertified;
+	bool uncertified, plain;
+	bool diverged;  /* the run ends before the ordered steps, and no step could follow */
+	uint64_t steps; /* that the run has */
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
 	const char *platform;
 	json_t *ops;
@@ -117,27 +119,63 @@ static void print_json(struct report *r)
 /* The auditor's data has another root than the job: that is no fault of the run's files. */
 static bool is_about_data(const ls_audit_result *a)
 {
-	return a->verdict == LS_VERDICT_DAMAGED && !strcmp(a->file, "data");
+	return a->verdict == LS_VERDICT_DAMAGED && !strcmp(a->file, LS_RUN_FILE_DATA);
 }
 
-static const char *words_of(const ls_audit_result *a)
+static bool is_about_weights(const ls_audit_result *a)
 {
+	return a->verdict == LS_VERDICT_DAMAGED && !strcmp(a->file, LS_RUN_FILE_WEIGHTS);
+}
+
+static bool is_about_program(const ls_audit_result *a)
+{
+	return !strcmp(a->file, LS_RUN_FILE_PROGRAM);
+}
+
+/* Only some of the ordered steps were replayed; the leaves of the others were taken as they are. */
+static bool is_partial(const struct report *r)
+{
+	return r->result.stopped || r->result.first > 1 || r->result.last < r->steps;
+}
+
+static const char *words_of(const struct report *r)
+{
+	const ls_audit_result *a = &r->result;
 	if (is_about_data(a))
 		return "the data here is not the data of the job";
+	if (is_about_weights(a))
+		return "the weights given here are not those that the job starts from";
+	if (is_about_program(a))
+		return "this build makes another program of the same job, so it cannot replay it";
+	if (a->verdict == LS_VERDICT_MISMATCH && a->first_bad_step > r->steps)
+		return "the run is shorter than was ordered";
 	switch (a->verdict) {
-	case LS_VERDICT_MATCH: return "the replay gives the trainer's bits";
+	case LS_VERDICT_MATCH:
+		return is_partial(r) ? "the steps that were replayed give the trainer's bits; the others were not looked at"
+		                     : "the replay gives the trainer's bits";
 	case LS_VERDICT_MISMATCH: return "the replay gives other bits than the trainer committed to";
 	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
 	case LS_VERDICT_DAMAGED: return "the run is not what its own root says";
 	case LS_VERDICT_NOT_REPRODUCIBLE: return "a plain run came out differently, and nobody can be blamed";
-	case LS_VERDICT_WITHHELD: return "something a head promises is not there";
+	case LS_VERDICT_WITHHELD: return "leaves that a head promises are not there";
 	}
 	return "";
 }
 
-static const char *next_of(const ls_audit_result *a, bool uncertified)
+static const char *next_of(const struct report *r)
 {
-	if (uncertified && (a->verdict == LS_VERDICT_MISMATCH || a->verdict == LS_VERDICT_FORGED_LOG))
+	const ls_audit_result *a = &r->result;
+	if (is_about_weights(a))
+		return "find the weights that the job was signed for and give them with --init-from";
+	if (is_about_program(a))
+		return "audit with the version that the run was made with";
+	if (a->verdict == LS_VERDICT_MISMATCH && a->first_bad_step > r->steps)
+		return "ask the trainer to finish it with lockstep train --resume";
+	if (a->verdict == LS_VERDICT_MATCH && r->plain)
+		return "nothing that protects you: in mode plain an honest platform may differ, so a mismatch would blame nobody";
+	if (a->verdict == LS_VERDICT_MATCH && is_partial(r))
+		return "lockstep audit without --steps looks at every step";
+	if (r->uncertified && (a->verdict == LS_VERDICT_MISMATCH || a->verdict == LS_VERDICT_FORGED_LOG))
 		return "blame nobody yet: an honest platform may exceed empirical thresholds; certified ones hold for every platform";
 	if (is_about_data(a))
 		return "find the data that the job was signed for and give it with --data";
@@ -167,8 +205,9 @@ static void print_counts(const ls_cli *cli, const struct report *r)
 	if (a->last < a->first)
 		ls_cli__say(cli, "  replayed        step 0 on %s\n", r->platform);
 	else
-		ls_cli__say(cli, "  replayed        steps %llu to %llu on %s in %s\n", (unsigned long long)a->first,
-		            (unsigned long long)a->last, r->platform, ls_cli__seconds_text(seconds, a->seconds));
+		ls_cli__say(cli, "  replayed        steps %llu to %llu of %llu on %s in %s\n", (unsigned long long)a->first,
+		            (unsigned long long)a->last, (unsigned long long)r->steps, r->platform,
+		            ls_cli__seconds_text(seconds, a->seconds));
 	ls_cli__say(cli, "  rounding log    %llu entries for %llu elements, %llu corrections, %llu computed exactly\n",
 	            (unsigned long long)a->entries, (unsigned long long)a->elements, (unsigned long long)a->corrections,
 	            (unsigned long long)a->exact);
@@ -177,7 +216,7 @@ static void print_counts(const ls_cli *cli, const struct report *r)
 static void print_text(const ls_cli *cli, const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
-	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(a));
+	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(r));
 	if (a->verdict != LS_VERDICT_MATCH && a->first_bad_step)
 		ls_cli__say(cli, "  first bad step  %llu\n", (unsigned long long)a->first_bad_step);
 	if (a->file[0])
@@ -190,11 +229,12 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		print_counts(cli, r);
 	if (r->uncertified)
 		ls_cli__say(cli, "  uncertified     the job's thresholds are empirical: honest platforms may differ by more than they allow\n");
+	if (r->diverged)
+		ls_cli__say(cli, "  diverged        the state after step %llu is not finite, and the run ends there\n", (unsigned long long)r->steps);
 	if (a->stopped)
-		ls_cli__say(cli, "stopped as asked: the verdict holds for the steps replayed so far\n"
-		            "next: lockstep audit --steps %llu:B goes on\n", (unsigned long long)a->last + 1);
+		ls_cli__say(cli, "stopped as asked\nnext: run the audit again; it begins anew\n");
 	else
-		ls_cli__say(cli, "next: %s\n", next_of(a, r->uncertified));
+		ls_cli__say(cli, "next: %s\n", next_of(r));
 }
 
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
@@ -209,10 +249,13 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	o->stop = on_stop;
 	o->context = r;
 	r->opened = true;
+	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
+	r->plain = ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN;
 	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
 	r->platform = ls_platform_describe(s->platform);
 	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
+	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(s->run) && !is_partial(r);
 done:
 	return status;
 }
@@ -232,7 +275,6 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	struct report r = {.ops = json_array()};
 	ls_damage damage;
 	ls_status status;
-	o.dir = args->operand[0];
 	o.keep = ls_cli__value(args, "keep");
 	LS_TRY(read_steps(&o, args, err));
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));

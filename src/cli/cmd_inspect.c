@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#define METRICS_MAX (UINT64_C(1) << 32)
-
 struct facts {
 	ls_hash root;
 	const ls_leaf *last;
@@ -16,35 +14,11 @@ struct facts {
 
 /* ---- metrics.jsonl ---- */
 
-static void add_line(struct facts *f, const char *line, size_t len)
+static void add_line(void *context, const ls_metrics *m)
 {
-	json_t *object = json_loadb(line, len, 0, NULL);
-	const json_t *seconds = json_object_get(object, "seconds");
-	const char *platform = json_string_value(json_object_get(object, "platform"));
-	if (json_is_number(seconds))
-		f->seconds += json_number_value(seconds);
-	if (platform)
-		snprintf(f->platform, sizeof f->platform, "%s", platform);
-	json_decref(object);
-}
-
-static ls_status read_metrics(struct facts *f, const ls_run *run, ls_error *err)
-{
-	char path[LS_PATH_MAX];
-	uint8_t *text = NULL;
-	size_t len = 0;
-	ls_status status;
-	LS_TRY(ls_path_join(path, sizeof path, ls_run_dir(run), "metrics.jsonl", err));
-	LS_TRY(ls_file_read(&text, &len, path, METRICS_MAX, err));
-	for (size_t at = 0; at < len;) {
-		const uint8_t *end = memchr(text + at, '\n', len - at);
-		size_t line = end ? (size_t)(end - text) - at : len - at;
-		add_line(f, (const char *)text + at, line);
-		at += line + 1;
-	}
-done:
-	ls_free(text);
-	return status;
+	struct facts *f = context;
+	f->seconds += m->seconds;
+	snprintf(f->platform, sizeof f->platform, "%s", m->platform);
 }
 
 /* A log that does not fit its leaves is damage, which is a finding here. */
@@ -70,7 +44,7 @@ static ls_status gather(struct facts *f, ls_cli_session *s, ls_damage *damage, l
 	f->last = ls_run_leaf(s->run, leaves - 1);
 	LS_TRY(ls_run_root(s->run, leaves, &f->root, err));
 	LS_TRY(ls_run_snapshots(s->run, &f->snapshots, &f->snapshot_count, err));
-	LS_TRY(read_metrics(f, s->run, err));
+	LS_TRY(ls_run_read_metrics(s->run, add_line, f, err));
 	if (ls_job_spec_of(ls_run_job(s->run))->arithmetic.mode == LS_JOB_LOGGED)
 		f->log.bytes = ls_run_log_bytes(s->run);
 	LS_TRY(ls_plan_open_offline(&s->plan, ls_run_job(s->run), ls_run_binding(s->run), err));

@@ -68,7 +68,7 @@ static json_t *to_json(const ls_cli_session *s, const ls_train_result *r, uint64
 	return object;
 }
 
-static void print_next(const ls_cli *cli, const ls_cli_args *args, const ls_train_result *r)
+static void print_next(const ls_cli *cli, const ls_cli_args *args, const ls_train_result *r, bool plain)
 {
 	const char *dir = ls_cli__value(args, "run");
 	if (r->diverged)
@@ -77,6 +77,8 @@ static void print_next(const ls_cli *cli, const ls_cli_args *args, const ls_trai
 		            (unsigned long long)r->steps);
 	else if (!r->complete)
 		ls_cli__say(cli, "stopped after a whole step, as asked\nnext: the same command with --resume goes on\n");
+	else if (plain)
+		ls_cli__say(cli, "next: nothing: mode plain is for measuring; order arithmetic.mode logged for a run that can be audited\n");
 	else
 		ls_cli__say(cli, "next: lockstep audit %s\n", dir);
 }
@@ -99,7 +101,7 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
 	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
-	print_next(cli, args, r);
+	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
 }
 
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)

@@ -24,9 +24,11 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		ls_cli__say(cli, "damaged: the run is not what its own root says\n  file   %s\n", damage.file);
 		if (damage.step)
 			ls_cli__say(cli, "  step   %llu\n", (unsigned long long)damage.step);
-		ls_cli__say(cli, "  found  %s\nnext: fetch the run again, or start over from a copy that verifies\n", damage.text);
+		ls_cli__say(cli, "  found  %s\nnext: %s\n", damage.text,
+		            damage.tail ? "if the trainer was interrupted, lockstep train --resume mends this; else fetch the run again"
+		                        : "fetch the run again, or start over from a copy that verifies");
 	} else {
-		ls_cli__say(cli, "match: every byte of the run fits its root\n  root   %s\n"
+		ls_cli__say(cli, "match: job, leaves, heads, rounding log, snapshots and metrics fit the root\n  root   %s\n"
 		            "next: lockstep audit %s replays it, which this did not\n", hex, args->operand[0]);
 	}
 done:

@@ -1,4 +1,4 @@
-/* Internal to src/graph: settling the elements of a product that the platform's sum does not settle (SPEC A). */
+/* Internal to src/graph: settling the elements of a product that the platform's sum does not settle (spec/arithmetic.md). */
 #ifndef LS_GRAPH_ROUNDING_H
 #define LS_GRAPH_ROUNDING_H
 

@@ -264,6 +264,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	*out = NULL;
 	if (options->version != LS_PLAN_OPTIONS_VERSION)
 		return ls_error_set(err, LS_ERR_USAGE, "plan options of version %d", options->version);
+	LS_TRY(ls_model_check(ls_job_spec_of(job)->model.arch, err)); // before the data is read
 	LS_TRY(new_plan(&p, job, err));
 	LS_TRY(choose_path(p->path, options->data_dir, ls_job_spec_of(job)->data.path, err));
 	LS_TRY(open_data(p, options->eval, err));

@@ -324,7 +324,7 @@ void ls_kernel__gemm_free(ls_gemm *g)
 
 static ls_status gather(ls_gemm *g, const ls_product_call *call)
 {
-	ls_finish_space *spaces[1024]; // as many as a pool has threads
+	ls_finish_space *spaces[LS_POOL_THREADS_MAX];
 	ls_status status = LS_OK;
 	for (int i = 0; i < g->workers; i++) {
 		spaces[i] = &g->worker[i].finish;

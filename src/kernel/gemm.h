@@ -7,7 +7,7 @@
  * g = ⌈n/group⌉ groups, for any order inside a block (m terms: at most m−1 additions; an addition to +0 is exact):
  *   a term of the first block: (block−1) + (min(n, group)−1) + (g−1)
  *   a term of the last block:  (terms of it, bias included, −1) + [n > 1] + [g > 1]
- * and SPEC A asks for at most d−2, by default 510 + ⌈K'/512⌉ with K' = K + bias.
+ * and spec/arithmetic.md asks for at most d−2, by default 510 + ⌈K'/512⌉ with K' = K + bias.
  * Own kernels, 256 in groups of 64: 255 + 63 + ⌈K/16384⌉−1 and 256 + 2, both below 510 for every K < 2^21.
  * A BLAS, 512 in one group: 511 + ⌈K/512⌉−1 = 510 + ⌈K/512⌉; and for the last block, of m ≤ 512 terms, m−1 + bias +
  * [n > 1]. n = 1: at most 511, and 512 only where m = 512 with bias, so K' = 513, which allows 512. n > 1: at most 512,

@@ -18,4 +18,4 @@ static int build(ls_net *net, int x)
 	return ls_net_linear(net, x, layer, net->options->classes);
 }
 
-const ls_model_def ls_model__mlp = {.name = "mlp", .build = build};
+const ls_model_def ls_model__mlp = {.name = "mlp", .reads = LS_READS_HIDDEN, .build = build};

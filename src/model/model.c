@@ -242,17 +242,39 @@ done:
 	return status;
 }
 
+static ls_status check_options(const ls_model_options *o, const ls_model_def *def, ls_error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+		unsigned bit;
+	} option[] = {
+		{"hidden", o->hidden_count > 0, LS_READS_HIDDEN},
+		{"pool", o->average_pool, LS_READS_POOL},
+		{"width", o->width_scale < 1 || o->width_scale > 1, LS_READS_WIDTH},
+		{"head", o->head != LS_MODEL_HEAD_CIFAR, LS_READS_HEAD},
+	};
+	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+		if (option[i].given && !(def->reads & option[i].bit))
+			return ls_error_set(err, LS_ERR_INPUT, "model.%s: found a value, expected none: %s does not read it\n  hint: remove it",
+			                    option[i].name, def->name);
+	return LS_OK;
+}
+
 ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_error *err)
 {
 	ls_status status;
-	const ls_model_def *def = ls_model__find(options->arch, err);
+	const ls_model_def *def = options->version == LS_MODEL_OPTIONS_VERSION && options->arch ? ls_model__find(options->arch, err) : NULL;
 	const ls_optim_def *optim;
 	ls_net net = {.options = options};
 	state_list state = {0};
 	ls_model *m = NULL;
 	*out = NULL;
+	if (options->version != LS_MODEL_OPTIONS_VERSION || !options->arch)
+		return ls_error_set(err, LS_ERR_USAGE, "model options of version %d, or without a name", options->version);
 	if (!def)
 		return LS_ERR_NOT_FOUND;
+	LS_TRY(check_options(options, def, err));
 	LS_TRY(ls_optim_find(&optim, &options->optim, err));
 	m = ls_alloc(1, sizeof *m);
 	if (!m)

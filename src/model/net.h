@@ -56,10 +56,14 @@ int ls_net_add(ls_net *net, int a, int b, const char *name);
 /* `channels` under model.width: the integer nearest the FP64 product, ties to even, at least 1. */
 int64_t ls_net_channels(const ls_net *net, int64_t channels);
 
+/* Options of a job's `model` that not every model has. One that a model does not read must keep its default: otherwise two
+ * jobs of one meaning would have two ids. */
+enum { LS_READS_HIDDEN = 1, LS_READS_POOL = 2, LS_READS_WIDTH = 4, LS_READS_HEAD = 8 };
+
 typedef struct ls_model_def {
 	const char *name;
-	/* From the batch x (N, C, H, W) to the logits (N, classes), the last layer being named LS_MODEL_LOGITS' owner: the
-	 * driver names its output. */
+	unsigned reads; /* LS_READS_… */
+	/* From the batch x (N, C, H, W) to the logits (N, classes). */
 	int (*build)(ls_net *net, int x);
 } ls_model_def;
 

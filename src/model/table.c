@@ -19,3 +19,8 @@ const ls_model_def *ls_model__find(const char *arch, ls_error *err)
 	             arch);
 	return NULL;
 }
+
+ls_status ls_model_check(const char *arch, ls_error *err)
+{
+	return ls_model__find(arch, err) ? LS_OK : LS_ERR_NOT_FOUND;
+}

@@ -60,5 +60,5 @@ static int build_vgg16(ls_net *net, int x)
 	return build(net, x, vgg16_layers);
 }
 
-const ls_model_def ls_model__vgg11 = {.name = "vgg11", .build = build_vgg11};
-const ls_model_def ls_model__vgg16 = {.name = "vgg16", .build = build_vgg16};
+const ls_model_def ls_model__vgg11 = {.name = "vgg11", .reads = LS_READS_WIDTH | LS_READS_HEAD, .build = build_vgg11};
+const ls_model_def ls_model__vgg16 = {.name = "vgg16", .reads = LS_READS_WIDTH | LS_READS_HEAD, .build = build_vgg16};

@@ -34,6 +34,9 @@ ls_status ls_platform_open(ls_platform **out, const char *name, const ls_platfor
 	if (options->version != LS_PLATFORM_OPTIONS_VERSION)
 		return ls_error_set(err, LS_ERR_USAGE, "platform options: found version %d, expected %d", options->version,
 		                    LS_PLATFORM_OPTIONS_VERSION);
+	if (!ls_platform_control_ok()) // the workers would inherit it
+		return ls_error_set(err, LS_ERR_NONCONFORMING, "platform %s: this thread does not round to nearest, or flushes subnormal numbers\n"
+		                    "  hint: a library of this process changed the floating-point control word", name);
 	p = ls_alloc(1, sizeof *p);
 	if (!p)
 		return ls_error_set(err, LS_ERR_NOMEM, "out of memory");

@@ -62,7 +62,7 @@ ls_status ls_log_write_step(ls_buf *block, ls_tree *tree, const ls_program *prog
 	return status;
 }
 
-static bool read_op(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, int op, ls_op_log *log,
+static ls_status read_op(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, int op, ls_op_log *log,
                     ls_encoding encoding, ls_entry *scratch)
 {
 	int64_t elements = elements_of(program, op);
@@ -72,26 +72,26 @@ static bool read_op(ls_cursor *block, ls_tree *tree, const ls_program *program, 
 		const uint8_t *bytes = ls_cursor_take(block, len);
 		size_t n;
 		if (!bytes || !ls_entries_decode(scratch, &n, frame_length(elements, start), encoding, bytes, len))
-			return false;
+			return LS_ERR_INPUT;
 		ls_log_push(tree, step, (uint32_t)op, frame, bytes, len);
 		for (size_t i = 0; i < n; i++) {
 			scratch[i].index += (uint32_t)start;
 			if (ls_op_log_push(log, scratch[i]) != LS_OK)
-				return false;
+				return LS_ERR_NOMEM;
 		}
 	}
-	return true;
+	return LS_OK;
 }
 
-bool ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
+ls_status ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *program, uint64_t step, ls_step_log *log,
                       ls_encoding encoding)
 {
-	bool good = true;
+	ls_status status = LS_OK;
 	ls_step_log_clear(log);
-	for (int op = 0; op < ls_program_ops(program) && good; op++)
+	for (int op = 0; op < ls_program_ops(program) && status == LS_OK; op++)
 		if (is_product(program, op))
-			good = read_op(block, tree, program, step, op, &log->op[op], encoding, log->frame);
-	return good;
+			status = read_op(block, tree, program, step, op, &log->op[op], encoding, log->frame);
+	return status;
 }
 
 /* ---- the file ---- */
@@ -137,21 +137,38 @@ done:
 	return status;
 }
 
-/* The block's frames hash to the leaf's log root, and nothing follows them. */
-static bool block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, const uint8_t *block,
-                       size_t len, ls_step_log *log)
+/* No block of `steps` steps is longer: a frame's coding is never longer than the dense one, which the sparse one may not
+ * exceed either. Guards the memory that a file's own length asks for. */
+static uint64_t longest_block(const ls_program *program, uint64_t steps)
+{
+	uint64_t step = 0, all;
+	for (int op = 0; op < ls_program_ops(program); op++)
+		for (int64_t start = 0; is_product(program, op) && start < elements_of(program, op); start += LS_FRAME_ELEMENTS)
+			step += 4 + 1 + ((uint64_t)frame_length(elements_of(program, op), start) + 4) / 5;
+	return __builtin_mul_overflow(step, steps, &all) ? UINT64_MAX : all;
+}
+
+/* Whether the block's frames hash to the leaf's log root, and nothing follows them. */
+static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding,
+                            const uint8_t *block, size_t len, ls_step_log *log, bool *fits)
 {
 	uint64_t first, last;
 	ls_cursor cursor = ls_cursor_over(block, len);
 	ls_tree tree;
 	ls_hash root;
+	ls_status status = LS_OK;
 	bool plain = ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN; // its blocks are empty
+	*fits = false;
 	ls_tree_init(&tree, run->hasher, 0);
 	ls_run_leaf_steps(run, leaf, &first, &last);
-	for (uint64_t step = first; step <= last && !plain; step++)
-		if (!ls_log_read_step(&cursor, &tree, program, step, log, encoding))
-			return false;
-	return ls_cursor_done(&cursor) && ls_tree_head(&tree, &root) == LS_OK && ls_hash_equal(&root, &run->leaf[leaf].log);
+	for (uint64_t step = first; step <= last && !plain && status == LS_OK; step++)
+		status = ls_log_read_step(&cursor, &tree, program, step, log, encoding);
+	if (status == LS_ERR_INPUT)
+		return LS_OK;
+	if (status == LS_OK)
+		status = ls_tree_head(&tree, &root);
+	*fits = status == LS_OK && ls_cursor_done(&cursor) && ls_hash_equal(&root, &run->leaf[leaf].log);
+	return status;
 }
 
 ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, uint8_t **block,
@@ -159,9 +176,16 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 {
 	ls_status status;
 	uint64_t first, last;
+	bool fits;
 	ls_step_log log = {0};
 	*block = NULL;
 	*len = (size_t)run->block_len[leaf - 1];
+	ls_run_leaf_steps(run, leaf, &first, &last);
+	if (*len > longest_block(program, last - first + 1)) {
+		ls_run__damage(damage, "rounding-log/frames", first, "found a block of %zu bytes for leaf %llu, expected at most %llu", *len,
+		               (unsigned long long)leaf, (unsigned long long)longest_block(program, last - first + 1));
+		return LS_OK;
+	}
 	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
 	*block = ls_alloc(*len, 1);
 	if (!*block) {
@@ -169,8 +193,12 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 		goto done;
 	}
 	LS_TRY(ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err));
-	if (!block_fits(run, leaf, program, encoding, *block, *len, &log)) {
-		ls_run_leaf_steps(run, leaf, &first, &last);
+	status = block_fits(run, leaf, program, encoding, *block, *len, &log, &fits);
+	if (status != LS_OK) {
+		ls_error_set(err, status, "leaf %llu: no memory to decode its rounding log", (unsigned long long)leaf);
+		goto done;
+	}
+	if (!fits) {
 		ls_run__damage(damage, "rounding-log/frames", first,
 		               "the block of leaf %llu (%zu bytes at offset %llu) does not hash to the leaf's log root",
 		               (unsigned long long)leaf, *len, (unsigned long long)run->block_at[leaf - 1]);
@@ -210,7 +238,11 @@ ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls
 		ls_tree_init(&tree, run->hasher, 0);
 		ls_run_leaf_steps(run, leaf, &first, &last);
 		for (uint64_t step = first; step <= last; step++) {
-			ls_log_read_step(&cursor, &tree, program, step, &log, encoding);
+			status = ls_log_read_step(&cursor, &tree, program, step, &log, encoding);
+			if (status != LS_OK) {
+				ls_error_set(err, status, "step %llu: no memory to decode its rounding log", (unsigned long long)step);
+				goto done;
+			}
 			for (int op = 0; op < log.ops; op++) {
 				out->entries += log.op[op].count;
 				out->elements += is_product(program, op) ? (uint64_t)elements_of(program, op) : 0;

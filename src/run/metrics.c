@@ -1,10 +1,10 @@
+#include "run/lines.h"
 #include "run/run.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
 #define METRICS_MAX (UINT64_C(1) << 32)
-#define LINE_MAX_BYTES 4096
 
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m)
 {
@@ -28,7 +28,7 @@ void ls_metrics_line(ls_buf *out, const ls_metrics *m)
 		ls_buf_bytes(out, text, strlen(text));
 	else
 		out->status = LS_ERR_NOMEM;
-	ls_buf_bytes(out, "\n", 2); // with NUL
+	ls_buf_u8(out, '\n');
 	free(text);
 	json_decref(line);
 }
@@ -42,77 +42,118 @@ static bool same_loss(const json_t *number, float loss)
 }
 
 /* The line, without its newline, is what ls_metrics_line writes: one text for one meaning. */
-static bool is_canonical(const ls_metrics *m, const char *text, size_t len)
+static ls_status check_canonical(const ls_metrics *m, const char *text, size_t len)
 {
 	ls_buf again;
-	bool same;
-	ls_buf_init(&again, LINE_MAX_BYTES);
+	ls_status status;
+	ls_buf_init(&again, LS_RUN__LINE_MAX);
 	ls_metrics_line(&again, m);
-	same = again.status == LS_OK && again.len == len + 2 && !memcmp(again.data, text, len);
+	status = again.status;
+	if (status == LS_OK && (again.len != len + 1 || memcmp(again.data, text, len)))
+		status = LS_ERR_INPUT;
 	ls_buf_free(&again);
-	return same;
+	return status == LS_ERR_LIMIT ? LS_ERR_INPUT : status;
 }
 
-/* One line back into what the digest covers; false where it is not such a line. */
-static bool parse(const char *text, size_t len, ls_metrics *m)
+/* One line back: LS_ERR_INPUT where it is not such a line, LS_ERR_NOMEM. `platform` receives that text, cut if longer. */
+static ls_status parse(const char *text, size_t len, ls_metrics *m, char *platform, size_t size)
 {
 	json_int_t step;
-	const char *bits, *platform;
+	const char *bits, *name;
 	unsigned value;
 	double lr, seconds;
-	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL), *loss;
-	bool good = line && !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr,
-	                                 "seconds", &seconds, "platform", &platform) &&
+	json_error_t why;
+	json_t *line = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), *loss;
+	bool good = line &&
+	            !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr,
+	                         "seconds", &seconds, "platform", &name) &&
 	            strlen(bits) == 8 && strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0 &&
 	            same_loss(loss, ls_f32_bits(value));
-	if (good)
+	if (!line && json_error_code(&why) == json_error_out_of_memory)
+		return LS_ERR_NOMEM;
+	if (good) {
+		snprintf(platform, size, "%s", name);
 		*m = (ls_metrics){.step = (uint64_t)step, .loss = ls_f32_bits(value), .lr = lr, .seconds = seconds, .platform = platform};
-	good = good && is_canonical(m, text, len);
-	m->platform = NULL; // it dies with the line
+	}
 	json_decref(line);
-	return good;
+	return good ? check_canonical(m, text, len) : LS_ERR_INPUT;
 }
 
-/* Lines of steps first…last at *at; true where they hash to `digest`. */
-static bool leaf_fits(const char *text, size_t len, size_t *at, uint64_t first, uint64_t last, const ls_hash *digest)
+/* The next lines are those of steps first…last, and hash to `digest`. */
+static ls_status check_leaf(ls_lines *lines, uint64_t first, uint64_t last, const ls_hash *digest, bool *good, ls_error *err)
 {
+	ls_status status = LS_OK;
 	ls_buf encoded;
 	ls_hash found;
-	bool good = true;
 	ls_buf_init(&encoded, METRICS_MAX);
-	for (uint64_t step = first; step <= last && good; step++) {
-		const char *end = memchr(text + *at, '\n', len - *at);
+	*good = true;
+	for (uint64_t step = first; step <= last && *good; step++) {
+		const char *text;
+		char platform[LS_RUN__LINE_MAX];
+		size_t len;
 		ls_metrics m;
-		good = end && parse(text + *at, (size_t)(end - text) - *at, &m) && m.step == step;
-		if (good) {
-			ls_metrics_encode(&encoded, &m);
-			*at = (size_t)(end - text) + 1;
+		LS_TRY(ls_run__next_line(lines, &text, &len, err));
+		status = text ? parse(text, len, &m, platform, sizeof platform) : LS_ERR_INPUT;
+		*good = status == LS_OK && m.step == step;
+		if (status == LS_ERR_NOMEM) {
+			ls_error_set(err, status, "no memory to read metrics.jsonl");
+			goto done;
 		}
+		status = LS_OK;
+		if (*good)
+			ls_metrics_encode(&encoded, &m);
 	}
-	good = good && encoded.status == LS_OK && ls_hash_tagged(&found, "ls1/metrics", encoded.data, encoded.len) == LS_OK &&
-	       ls_hash_equal(&found, digest);
+	if (*good) {
+		LS_TRY(encoded.status);
+		LS_TRY(ls_hash_tagged(&found, "ls1/metrics", encoded.data, encoded.len));
+		*good = ls_hash_equal(&found, digest);
+	}
+done:
 	ls_buf_free(&encoded);
-	return good;
+	return status;
 }
 
 ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err)
 {
-	ls_status status;
-	char path[LS_PATH_MAX];
-	uint8_t *text = NULL;
-	size_t len = 0, at = 0;
+	ls_status status = LS_OK;
 	uint64_t first, last;
-	LS_TRY(ls_run__path(run, "metrics.jsonl", path, err));
-	LS_TRY(ls_file_read(&text, &len, path, METRICS_MAX, err));
+	bool good;
+	ls_lines *lines = ls_alloc(1, sizeof *lines);
+	if (!lines)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
+	ls_run__lines_over(lines, run->metrics_file);
 	for (uint64_t leaf = 1; leaf < run->leaves && !damage->found; leaf++) {
 		ls_run_leaf_steps(run, leaf, &first, &last);
-		if (!leaf_fits((char *)text, len, &at, first, last, &run->leaf[leaf].metrics))
+		LS_TRY(check_leaf(lines, first, last, &run->leaf[leaf].metrics, &good, err));
+		if (!good)
 			ls_run__damage(damage, "metrics.jsonl", first, "the lines of steps %llu to %llu do not hash to the leaf's metrics digest",
 			               (unsigned long long)first, (unsigned long long)last);
 	}
-	if (!damage->found && at != len)
-		ls_run__damage(damage, "metrics.jsonl", 0, "found %zu bytes after the last leaf's lines, expected the end", len - at);
+	if (!damage->found && lines->next != ls_file_size(run->metrics_file))
+		ls_run__damage(damage, "metrics.jsonl", 0, "found %llu bytes after the last leaf's lines, expected the end",
+		               (unsigned long long)(ls_file_size(run->metrics_file) - lines->next));
 done:
-	ls_free(text);
+	ls_free(lines);
+	return status;
+}
+
+ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const char *text;
+	size_t len;
+	ls_metrics m;
+	char platform[LS_RUN__LINE_MAX];
+	ls_lines *lines = ls_alloc(1, sizeof *lines);
+	if (!lines)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
+	ls_run__lines_over(lines, run->metrics_file);
+	do {
+		LS_TRY(ls_run__next_line(lines, &text, &len, err));
+		if (text && parse(text, len, &m, platform, sizeof platform) == LS_OK)
+			fn(context, &m);
+	} while (text);
+done:
+	ls_free(lines);
 	return status;
 }

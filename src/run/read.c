@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,14 +45,15 @@ done:
 	return status;
 }
 
-static bool is_canonical_yaml(const ls_job *job, const uint8_t *text, size_t len)
+/* What a file says wrongly is damage; that memory ran out is not. */
+static ls_status as_damage(ls_status status, const ls_error *why, const char *file, ls_damage *damage, ls_error *err)
 {
-	bool same;
-	ls_buf again;
-	ls_buf_init(&again, JOB_MAX);
-	same = ls_job_emit_yaml(job, &again) == LS_OK && again.len == len && !memcmp(again.data, text, len);
-	ls_buf_free(&again);
-	return same;
+	if (status == LS_OK)
+		return LS_OK;
+	if (status == LS_ERR_NOMEM)
+		return ls_error_set(err, status, "%s: no memory to read it", file);
+	ls_run__damage(damage, file, 0, "%s", why->text);
+	return LS_OK;
 }
 
 static bool parse_nonce(uint8_t out[32], uint8_t *text, size_t len)
@@ -75,26 +77,26 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 	uint8_t *bin = NULL, *yaml = NULL, *nonce = NULL;
 	size_t bin_len = 0, yaml_len = 0, nonce_len = 0;
 	ls_job *signed_job = NULL;
-	ls_buf again;
+	ls_buf again, text;
 	ls_buf_init(&again, JOB_MAX);
+	ls_buf_init(&text, JOB_MAX);
 	LS_TRY(read_file(run, "job.bin", JOB_MAX, &bin, &bin_len, damage, err));
 	LS_TRY(read_file(run, "job.yaml", JOB_MAX, &yaml, &yaml_len, damage, err));
 	LS_TRY(read_file(run, "nonce", NONCE_MAX, &nonce, &nonce_len, damage, err));
 	if (damage->found)
 		goto done;
-	if (ls_job_decode(&signed_job, &run->binding, bin, bin_len, &why) != LS_OK) {
-		ls_run__damage(damage, "job.bin", 0, "%s", why.text);
-	} else if (ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why) != LS_OK) {
-		ls_run__damage(damage, "job.yaml", 0, "%s", why.text);
-	}
+	LS_TRY(as_damage(ls_job_decode(&signed_job, &run->binding, bin, bin_len, &why), &why, "job.bin", damage, err));
+	if (!damage->found)
+		LS_TRY(as_damage(ls_job_parse(&run->job, "job.yaml", yaml, yaml_len, NULL, 0, &why), &why, "job.yaml", damage, err));
 	if (!damage->found)
 		LS_TRY(read_thresholds(run, signed_job, damage, err));
 	if (damage->found)
 		goto done;
-	if (ls_job_encode(run->job, &run->binding, &again, &why) != LS_OK || again.len != bin_len ||
-	           memcmp(again.data, bin, bin_len)) {
+	LS_TRY(as_damage(ls_job_encode(run->job, &run->binding, &again, &why), &why, "job.yaml", damage, err));
+	LS_TRY(as_damage(ls_job_emit_yaml(run->job, &text), &why, "job.yaml", damage, err));
+	if (again.len != bin_len || memcmp(again.data, bin, bin_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found fields that differ from job.bin, expected the same job");
-	} else if (!is_canonical_yaml(run->job, yaml, yaml_len)) {
+	} else if (text.len != yaml_len || memcmp(text.data, yaml, yaml_len)) {
 		ls_run__damage(damage, "job.yaml", 0, "found the job in other words than the trainer writes it");
 	} else if (!parse_nonce(run->nonce, nonce, nonce_len)) {
 		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 lower-case hex digits and a newline");
@@ -104,13 +106,12 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 		LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, run->nonce));
 	}
 done:
-	if (status != LS_OK && why.status != LS_OK)
-		ls_error_set(err, status, "%s: %s", run->dir, why.text);
 	ls_job_free(signed_job);
 	ls_free(bin);
 	ls_free(yaml);
 	ls_free(nonce);
 	ls_buf_free(&again);
+	ls_buf_free(&text);
 	return status;
 }
 
@@ -199,6 +200,7 @@ ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
 	snprintf(run->dir, sizeof run->dir, "%s", dir);
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(read_identity(run, damage, err));
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
@@ -217,28 +219,65 @@ done:
 	return status;
 }
 
+/* The next line of a job's text that its id depends on, without the newline; false at the end. Paths are not such lines. */
+static bool next_line(const ls_buf *text, size_t *at, char out[128])
+{
+	static const char *const path[] = {"  path:", "  init_from:"};
+	bool skip = true;
+	out[0] = 0;
+	while (skip && *at < text->len) {
+		const char *line = (const char *)text->data + *at;
+		const char *end = memchr(line, '\n', text->len - *at);
+		size_t len = end ? (size_t)(end - line) : text->len - *at;
+		snprintf(out, 128, "%.*s", (int)(len < 127 ? len : 127), line);
+		skip = !strncmp(out, path[0], strlen(path[0])) || !strncmp(out, path[1], strlen(path[1]));
+		*at += len + 1;
+	}
+	return !skip;
+}
+
+/* The first line in which the canonical texts of two jobs differ, of each; false where they are equal. */
+static bool differing_lines(const ls_job *theirs, const ls_job *ours, char found[128], char expected[128])
+{
+	ls_buf a, b;
+	size_t at = 0, bt = 0;
+	bool more = true, differ = false;
+	ls_buf_init(&a, JOB_MAX);
+	ls_buf_init(&b, JOB_MAX);
+	if (ls_job_emit_yaml(theirs, &a) == LS_OK && ls_job_emit_yaml(ours, &b) == LS_OK)
+		while (more && !differ) {
+			bool in_a = next_line(&a, &at, found), in_b = next_line(&b, &bt, expected);
+			more = in_a || in_b;
+			differ = more && strcmp(found, expected);
+		}
+	ls_buf_free(&a);
+	ls_buf_free(&b);
+	return differ;
+}
+
+static void compare_digest(const char *what, const uint8_t theirs[32], const uint8_t ours[32], const char *file, ls_damage *damage)
+{
+	char found[65], expected[65];
+	if (!memcmp(theirs, ours, 32))
+		return;
+	ls_hex(found, theirs, 32);
+	ls_hex(expected, ours, 32);
+	ls_run__damage(damage, file, 0, "%s: found %s in the run, %s here", what, found, expected);
+}
+
 void ls_run_compare_plan(const ls_run *run, const ls_job_plan *plan, ls_damage *damage)
 {
 	const ls_job_binding *ours = ls_plan_binding(plan), *theirs = &run->binding;
-	const struct {
-		const char *what, *file;
-		const uint8_t *theirs, *ours;
-	} parts[] = {
-		{"data root", "data", theirs->data, ours->data},
-		{"root of the weights to start from", "job.bin", theirs->import, ours->import},
-		{"program digest", "job.bin", theirs->program, ours->program},
-		{"digest of step 0", "job.bin", theirs->init, ours->init},
-		{"job id", "job.bin", run->job_id.byte, ls_plan_job_id(plan)->byte},
-	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		char found[65], expected[65];
-		if (!memcmp(parts[i].theirs, parts[i].ours, 32))
-			continue;
-		ls_hex(found, parts[i].theirs, 32);
-		ls_hex(expected, parts[i].ours, 32);
-		ls_run__damage(damage, parts[i].file, 0, "%s: found %s in the run, %s here", parts[i].what, found, expected);
+	char found[128], expected[128];
+	if (ls_hash_equal(&run->job_id, ls_plan_job_id(plan)))
 		return;
-	}
+	compare_digest("data root", theirs->data, ours->data, LS_RUN_FILE_DATA, damage);
+	compare_digest("root of the weights to start from", theirs->import, ours->import, LS_RUN_FILE_WEIGHTS, damage);
+	if (!damage->found && differing_lines(run->job, ls_plan_job(plan), found, expected))
+		ls_run__damage(damage, "job.yaml", 0, "found '%s' in the run's job, '%s' in this one", found, expected);
+	compare_digest("program digest", theirs->program, ours->program, LS_RUN_FILE_PROGRAM, damage);
+	compare_digest("digest of step 0", theirs->init, ours->init, LS_RUN_FILE_PROGRAM, damage);
+	compare_digest("job id", run->job_id.byte, ls_plan_job_id(plan)->byte, "job.bin", damage);
 }
 
 /* ---- heads ---- */
@@ -258,6 +297,8 @@ static ls_status numbers_in(const ls_run *run, const char *folder, const char *f
 	size_t room = 64;
 	struct dirent *entry;
 	DIR *d = status == LS_OK ? opendir(path) : NULL;
+	if (status == LS_OK && !d && errno != ENOENT)
+		status = ls_error_set(err, LS_ERR_IO, "%s: could not list it: %s", path, strerror(errno));
 	*count = 0;
 	*out = ls_alloc(room, sizeof **out);
 	while (*out && d && (entry = readdir(d))) {
@@ -291,7 +332,8 @@ ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, l
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
-static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_damage *damage, ls_error *err)
+/* `tree` holds the first `agreed` leaves, and grows to `size`. */
+static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_tree *tree, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char name[32];
@@ -312,9 +354,12 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 	if (size > run->leaves) {
 		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises",
 		               (unsigned long long)run->leaves, (unsigned long long)size, name);
+		damage->withheld = true;
 		goto done;
 	}
-	LS_TRY(ls_run_root(run, size, &root, err));
+	for (uint64_t i = agreed; i < size; i++)
+		LS_TRY(ls_run__push_leaf(tree, &run->leaf[i], err));
+	LS_TRY(ls_tree_head(tree, &root));
 	if (!ls_hash_equal(&root, &head.root))
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
@@ -333,12 +378,17 @@ ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err
 	uint64_t *size = NULL, agreed = 0;
 	size_t count = 0;
 	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_tree tree;
+	ls_tree_init(&tree, run->hasher, 0);
 	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {
-		status = check_head(run, size[i], agreed, damage, err);
+		status = check_head(run, size[i], agreed, &tree, damage, err);
 		agreed = size[i];
 	}
-	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves))
-		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves", (unsigned long long)run->leaves);
+	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves)) {
+		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves, as after a crash; train --resume mends that",
+		               (unsigned long long)run->leaves);
+		damage->tail = true;
+	}
 	ls_free(size);
 	return status;
 }

@@ -44,7 +44,7 @@ ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
 	if (!grow((void **)&run->leaf, &run->room, run->leaves, sizeof *run->leaf))
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu leaves", (unsigned long long)run->leaves);
 	run->leaf[run->leaves++] = *leaf;
-	return LS_OK;
+	return ls_run__push_leaf(&run->tree, leaf, err);
 }
 
 ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err)
@@ -98,23 +98,31 @@ void ls_run_leaf_steps(const ls_run *run, uint64_t leaf, uint64_t *first, uint64
 	*last = leaf * run->commit_every < run->binding.steps ? leaf * run->commit_every : run->binding.steps;
 }
 
+ls_status ls_run__push_leaf(ls_tree *tree, const ls_leaf *leaf, ls_error *err)
+{
+	ls_buf bytes;
+	ls_status status;
+	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
+	status = ls_leaf_encode(&bytes, leaf);
+	if (status == LS_OK)
+		ls_tree_push(tree, bytes.data, bytes.len);
+	ls_buf_free(&bytes);
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "a leaf of step %llu cannot be encoded", (unsigned long long)leaf->step);
+}
+
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err)
 {
 	ls_status status = LS_OK;
-	ls_tree tree;
-	ls_buf bytes;
-	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
-	ls_tree_init(&tree, run->hasher, 0);
-	for (uint64_t i = 0; i < size && i < run->leaves && status == LS_OK; i++) {
-		ls_buf_reset(&bytes);
-		status = ls_leaf_encode(&bytes, &run->leaf[i]);
-		ls_tree_push(&tree, bytes.data, bytes.len);
-	}
-	if (status == LS_OK)
-		status = ls_tree_head(&tree, out);
+	ls_tree tree = run->tree;
+	if (size < run->leaves)
+		ls_tree_init(&tree, run->hasher, 0);
+	for (uint64_t i = tree.size; i < size && i < run->leaves && status == LS_OK; i++)
+		status = ls_run__push_leaf(&tree, &run->leaf[i], err);
+	if (status != LS_OK)
+		return status;
+	status = ls_tree_head(&tree, out);
 	if (status != LS_OK)
 		ls_error_set(err, status, "could not hash the leaves of %s", run->dir);
-	ls_buf_free(&bytes);
 	return status;
 }
 
@@ -131,5 +139,5 @@ bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text)
 	    strpbrk(text, "+- \t"))
 		return false;
 	out->n = n;
-	return true;
+	return out->kind != LS_SNAPSHOTS_LAST || n <= LS_SNAPSHOTS_LAST_MAX;
 }

@@ -17,6 +17,7 @@ struct ls_run {
 	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
 	uint64_t blocks, block_room;
 	ls_hasher *hasher;
+	ls_tree tree; /* over all leaves */
 };
 
 /* Path of a file of the run, or LS_ERR_LIMIT. */
@@ -24,6 +25,7 @@ ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX
 /* Records damage of `file`. */
 void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+ls_status ls_run__push_leaf(ls_tree *tree, const ls_leaf *leaf, ls_error *err);
 ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
 /* Finds the blocks of rounding-log/frames; stops at the first that does not fit, which `damage` then names. */
 ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err);

@@ -75,15 +75,15 @@ ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err)
 /* The bytes of one tensor after its description, or NULL where the file says something else than the program. */
 static const uint8_t *tensor_bytes(ls_cursor *in, const ls_value *v)
 {
-	ls_buf expected;
-	const uint8_t *found, *words = NULL;
-	ls_buf_init(&expected, 4096);
-	describe(&expected, v);
-	found = ls_cursor_take(in, expected.len);
-	if (found && expected.status == LS_OK && !memcmp(found, expected.data, expected.len))
-		words = ls_cursor_take(in, (size_t)ls_shape_count(&v->shape) * 4);
-	ls_buf_free(&expected);
-	return words;
+	char name[LS_NAME_MAX];
+	bool same;
+	ls_cursor_str(in, name, sizeof name);
+	same = !strcmp(name, v->name);
+	same &= ls_cursor_u8(in) == (uint8_t)v->dtype;
+	same &= ls_cursor_u8(in) == (uint8_t)v->shape.rank;
+	for (int d = 0; d < v->shape.rank; d++)
+		same &= ls_cursor_u64(in) == (uint64_t)v->shape.dim[d];
+	return same ? ls_cursor_take(in, (size_t)ls_shape_count(&v->shape) * 4) : NULL;
 }
 
 /* Size a snapshot of this program must have; guards the read. */

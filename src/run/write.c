@@ -1,3 +1,4 @@
+#include "run/lines.h"
 #include "run/run.h"
 
 #include <dirent.h>
@@ -50,6 +51,7 @@ static ls_status open_files(ls_run *run, ls_error *err)
 {
 	ls_status status;
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, err));
+	LS_TRY(ls_file_lock(run->leaf_file, err)); // one writer at a time
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, err));
 done:
@@ -79,6 +81,20 @@ done:
 	return status;
 }
 
+/* The names of the files that only grow: their bytes are synced later, their places now. */
+static ls_status sync_folders(const ls_run *run, ls_error *err)
+{
+	ls_status status;
+	char path[LS_PATH_MAX];
+	LS_TRY(ls_run__path(run, "rounding-log", path, err));
+	LS_TRY(ls_dir_sync(path, err));
+	LS_TRY(ls_dir_sync(run->dir, err));
+	LS_TRY(ls_run__path(run, "..", path, err));
+	LS_TRY(ls_dir_sync(path, err));
+done:
+	return status;
+}
+
 static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
 {
 	static const uint8_t unsigned_key[32] = {0};
@@ -87,7 +103,7 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	*out = NULL;
 	if (!is_empty(dir))
 		return ls_error_set(err, LS_ERR_EXISTS, "%s: is there and not empty; a run is never overwritten\n"
-		                    "  hint: --resume goes on with it; another --run starts a new one", dir);
+		                    "  hint: choose another folder; a run is gone on with by train --resume", dir);
 	run = ls_alloc(1, sizeof *run);
 	if (!run)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
@@ -101,9 +117,11 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	memcpy(run->nonce, nonce, 32);
 	LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, nonce));
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(make_folders(run, err));
 	LS_TRY(write_identity(run, plan, err));
 	LS_TRY(open_files(run, err));
+	LS_TRY(sync_folders(run, err));
 	*out = run;
 	run = NULL;
 done:
@@ -124,12 +142,29 @@ ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *p
 	return create(out, dir, plan, source->nonce, err);
 }
 
+/* Keeps the lines of the first `steps` steps. */
+static ls_status cut_metrics(ls_run *run, uint64_t steps, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const char *text = "";
+	size_t len;
+	ls_lines *lines = ls_alloc(1, sizeof *lines);
+	if (!lines)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
+	ls_run__lines_over(lines, run->metrics_file);
+	for (uint64_t line = 0; line < steps && text; line++)
+		LS_TRY(ls_run__next_line(lines, &text, &len, err));
+	LS_TRY(ls_file_truncate(run->metrics_file, lines->next, err));
+done:
+	ls_free(lines);
+	return status;
+}
+
 /* Everything after the first `leaves` leaves goes: the files behind them are cut to match. */
 static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t at = 0, first, last, offset = 0;
-	char c;
+	uint64_t at = 0, first, last;
 	for (uint64_t i = 0; i < leaves; i++) {
 		ls_buf bytes;
 		ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
@@ -141,16 +176,15 @@ static ls_status cut(ls_run *run, uint64_t leaves, ls_error *err)
 	}
 	LS_TRY(ls_file_truncate(run->leaf_file, at, err));
 	run->leaves = leaves;
+	ls_tree_init(&run->tree, run->hasher, 0);
+	for (uint64_t i = 0; i < leaves; i++)
+		LS_TRY(ls_run__push_leaf(&run->tree, &run->leaf[i], err));
 	if (run->blocks > leaves - 1)
 		run->blocks = leaves - 1;
 	at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
 	LS_TRY(ls_file_truncate(run->log_file, at, err));
 	ls_run_leaf_steps(run, leaves, &first, &last);
-	for (uint64_t line = 1; line < first && offset < ls_file_size(run->metrics_file); offset++) {
-		LS_TRY(ls_file_read_at(run->metrics_file, offset, &c, 1, err));
-		line += c == '\n';
-	}
-	LS_TRY(ls_file_truncate(run->metrics_file, offset, err));
+	LS_TRY(cut_metrics(run, first - 1, err));
 done:
 	return status;
 }
@@ -200,6 +234,7 @@ ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, 
 		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", dir, damage.file, damage.text);
 		goto done;
 	}
+	LS_TRY(ls_file_lock(run->leaf_file, err));
 	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
 	LS_TRY(drop_snapshots(run, run->leaf[run->leaves - 1].step, err));
@@ -247,9 +282,9 @@ done:
 	return status;
 }
 
-ls_status ls_run_append_metrics(ls_run *run, const char *line, ls_error *err)
+ls_status ls_run_append_metrics(ls_run *run, const void *lines, size_t len, ls_error *err)
 {
-	return ls_file_append(run->metrics_file, line, strlen(line), err);
+	return ls_file_append(run->metrics_file, lines, len, err);
 }
 
 /* Rounding log before leaves, leaves before the head: what a head promises is on disk. */

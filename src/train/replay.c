@@ -42,11 +42,12 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
 ls_status ls_replay_open(ls_replay **out, const ls_replay_options *options, ls_error *err)
 {
 	ls_status status;
-	const ls_program *program = ls_model_step(ls_plan_model(options->plan));
+	const ls_program *program;
 	ls_replay *r = NULL;
 	*out = NULL;
-	if (options->version != LS_REPLAY_OPTIONS_VERSION)
-		return ls_error_set(err, LS_ERR_USAGE, "replay options of version %d", options->version);
+	if (options->version != LS_REPLAY_OPTIONS_VERSION || !options->plan || !options->platform)
+		return ls_error_set(err, LS_ERR_USAGE, "replay options of version %d, or without plan or platform", options->version);
+	program = ls_model_step(ls_plan_model(options->plan));
 	r = ls_alloc(1, sizeof *r);
 	if (!r)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a replay");
@@ -127,9 +128,13 @@ static ls_status one_step(ls_replay *r, leaf_work *w, uint64_t step, bool commit
 	ls_rounding rounding = rounding_of(r);
 	ls_step_result result;
 	double start = ls_clock_seconds();
-	if (rounding == LS_ROUNDING_FOLLOW && !ls_log_read_step(w->block_in, &w->log_tree, program, step, &r->log, r->encoding)) {
-		out->malformed_log = true;
-		return LS_OK;
+	if (rounding == LS_ROUNDING_FOLLOW) {
+		status = ls_log_read_step(w->block_in, &w->log_tree, program, step, &r->log, r->encoding);
+		out->malformed_log = status == LS_ERR_INPUT;
+		if (out->malformed_log)
+			return LS_OK;
+		if (status != LS_OK)
+			return ls_error_set(err, status, "step %llu: no memory to decode its rounding log", (unsigned long long)step);
 	}
 	LS_TRY(ls_exec_step(r->exec, step, &r->log, commit, &result, err));
 	out->steps++;
@@ -170,7 +175,7 @@ ls_status ls_replay_leaf(ls_replay *r, const ls_hash *run_id, uint64_t first, ui
 			on_step(context, &m);
 	}
 	out->malformed_log = block_in && !ls_cursor_done(block_in);
-	status = ls_tree_head(&w.log_tree, &out->leaf.log);
+	status = w.metrics.status == LS_OK ? ls_tree_head(&w.log_tree, &out->leaf.log) : w.metrics.status;
 	if (status == LS_OK)
 		status = ls_hash_tagged(&out->leaf.metrics, "ls1/metrics", w.metrics.data, w.metrics.len);
 	if (status != LS_OK)

@@ -10,9 +10,11 @@ typedef struct trainer {
 	ls_replay *replay;
 	ls_run *run;
 	ls_buf block, lines;
-	uint64_t kept[64]; // steps of snapshots under LAST, oldest first
+	uint64_t kept[LS_SNAPSHOTS_LAST_MAX]; // steps of snapshots under LAST, oldest first
 	int kept_count;
 	double last_snapshot;
+	bool taken; // a snapshot, by this call; the last was of taken_step
+	uint64_t taken_step;
 	float loss;
 } trainer;
 
@@ -20,8 +22,6 @@ static void on_step(void *context, const ls_metrics *m)
 {
 	trainer *t = context;
 	t->loss = m->loss;
-	if (t->lines.len && !t->lines.data[t->lines.len - 1])
-		t->lines.len--; // one text, one NUL
 	ls_metrics_line(&t->lines, m);
 	if (t->options->on_step)
 		t->options->on_step(t->options->context, m);
@@ -30,12 +30,16 @@ static void on_step(void *context, const ls_metrics *m)
 static ls_status snapshot(trainer *t, uint64_t step, ls_error *err)
 {
 	ls_status status;
+	if (t->taken && t->taken_step == step)
+		return LS_OK; // a run that stops right after a snapshot
 	LS_TRY(ls_run_write_snapshot(t->run, step, ls_replay_exec(t->replay), err));
 	LS_TRY(ls_run_sync(t->run, err));
 	t->last_snapshot = ls_clock_seconds();
+	t->taken = true;
+	t->taken_step = step;
 	if (t->options->snapshots.kind != LS_SNAPSHOTS_LAST || !step)
 		goto done;
-	while (t->kept_count && ((uint64_t)t->kept_count >= t->options->snapshots.n || t->kept_count == 64)) {
+	while (t->kept_count && ((uint64_t)t->kept_count >= t->options->snapshots.n || t->kept_count == LS_SNAPSHOTS_LAST_MAX)) {
 		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
 		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
 	}
@@ -100,7 +104,7 @@ static ls_status resume(trainer *t, ls_error *err)
 	}
 	LS_TRY(ls_run_reopen(&t->run, t->options->dir, t->plan, ls_run_leaf_of_step(run, step) + 1, err));
 	t->last_snapshot = ls_clock_seconds();
-	for (size_t i = 0; i < count + 1 && t->kept_count < 64; i++)
+	for (size_t i = count + 1 > LS_SNAPSHOTS_LAST_MAX ? count + 1 - LS_SNAPSHOTS_LAST_MAX : 0; i < count + 1; i++)
 		if (steps[i])
 			t->kept[t->kept_count++] = steps[i];
 done:
@@ -123,7 +127,7 @@ static ls_status one_leaf(trainer *t, uint64_t index, ls_train_result *out, ls_e
 		goto done;
 	}
 	LS_TRY(ls_run_append_log(t->run, index, t->block.data, t->block.len, err));
-	LS_TRY(ls_run_append_metrics(t->run, (const char *)t->lines.data, err));
+	LS_TRY(ls_run_append_metrics(t->run, t->lines.data, t->lines.len, err));
 	LS_TRY(ls_run_append_leaf(t->run, &result.leaf, err));
 	out->steps = last;
 	out->state_root = result.leaf.state;
@@ -193,7 +197,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	ls_buf_init(&t.lines, BLOCK_MAX);
 	replay.plan = plan;
 	replay.platform = platform;
-	replay.self_check = !options->watch_is_liar;
+	replay.self_check = !options->no_self_check;
 	replay.watch = options->watch;
 	LS_TRY(ls_replay_open(&t.replay, &replay, err));
 	if (options->resume && run_exists(options->dir))

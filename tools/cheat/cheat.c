@@ -24,7 +24,7 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 {
 	const char *hex = ls_cli__value(args, "nonce"), *policy = ls_cli__value(args, "snapshots");
 	out->dir = ls_cli__value(args, "run");
-	out->watch_is_liar = true;
+	out->no_self_check = true;
 	if (!out->dir)
 		return ls_cli__usage(err, "train", "no --run", "--run DIR", NULL);
 	if (!ls_snapshot_policy_parse(&out->snapshots, policy))

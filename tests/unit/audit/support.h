@@ -55,7 +55,6 @@ static inline ls_audit_result audited(const tiny *t, const char *platform, const
 	assert_ok(ls_run_open(&run, dir, &damage, &err));
 	assert_false(damage.found);
 	o.version = LS_AUDIT_OPTIONS_VERSION;
-	o.dir = dir;
 	assert_ok(ls_audit(run, t->plan, p, &o, &r, NULL, &err));
 	ls_run_free(run);
 	ls_platform_free(p);

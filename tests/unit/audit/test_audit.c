@@ -134,7 +134,7 @@ static void check_lie(const char *const *sets, lie l, ls_verdict verdict, uint64
 	ls_watch watch = {&l, tell};
 	ls_audit_result r;
 	tiny_open(&t, sets);
-	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .watch_is_liar = true});
+	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .no_self_check = true});
 	assert_true(l.done);
 	assert_verifies(&t, "run"); // the bytes agree with each other: only a replay can tell
 	for (int i = 0; i < 2; i++) {
@@ -152,7 +152,7 @@ static void check_lie_before_products(const char *const *sets, lie l, uint64_t l
 	ls_watch watch = {&l, tell};
 	ls_audit_result r;
 	tiny_open(&t, sets);
-	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .watch_is_liar = true});
+	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .no_self_check = true});
 	assert_true(l.done);
 	r = audited(&t, "naive", "run", (ls_audit_options){0});
 	if (r.verdict == LS_VERDICT_FORGED_LOG)
@@ -194,7 +194,7 @@ static void test_a_forgery_leaves_a_sound_copy(void **state)
 	ls_audit_result r;
 	char kept[TEST_PATH];
 	tiny_open(&t, SETS("arithmetic.depth=0", "train.commit_every=3"));
-	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .watch_is_liar = true});
+	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .no_self_check = true});
 	path_in(kept, t.dir, "kept");
 	r = audited(&t, "naive", "run", (ls_audit_options){.keep = kept}); // stops inside the second leaf
 	assert_verdict(&r, LS_VERDICT_FORGED_LOG, 5);
@@ -217,7 +217,7 @@ static void test_another_job_is_not_this_run(void **state)
 	tiny_plan(&t, SETS("optimizer.lr=0.06"), false);
 	r = audited(&t, "native", "run", (ls_audit_options){0});
 	assert_int_equal(r.verdict, LS_VERDICT_DAMAGED);
-	assert_string_equal(r.file, "job.bin");
+	assert_string_equal(r.file, "job.yaml");
 	tiny_unplan(&t);
 	tiny_split(t.data, "train", TINY_SAMPLES, TINY_SIDE, 3); // other labels
 	tiny_plan(&t, NULL, false);
@@ -256,7 +256,7 @@ static void test_what_lies_before_a_range_is_adopted(void **state)
 	ls_watch watch = {&l, tell};
 	ls_audit_result r;
 	tiny_open(&t, NULL);
-	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .watch_is_liar = true});
+	trained(&t, "native", "run", (ls_train_options){.watch = &watch, .no_self_check = true});
 	r = audited(&t, "naive", "run", (ls_audit_options){.first = 4, .last = 7});
 	assert_verdict(&r, LS_VERDICT_MATCH, 0);
 	r = audited(&t, "naive", "run", (ls_audit_options){.first = 3, .last = 3});
@@ -301,10 +301,10 @@ static void test_wrong_use_is_refused(void **state)
 	path_in(dir, t.dir, "run");
 	assert_ok(ls_run_open(&run, dir, &damage, &err));
 	for (int i = 0; i < 5; i++)
-		refuse(run, &t, (ls_audit_options){.version = 1, .dir = dir, .first = bad[i][0], .last = bad[i][1]}, LS_ERR_USAGE);
-	refuse(run, &t, (ls_audit_options){.version = 1, .dir = dir, .first = 2, .last = 3, .keep = "x"}, LS_ERR_USAGE);
-	refuse(run, &t, (ls_audit_options){.version = 1, .dir = dir, .keep = dir}, LS_ERR_EXISTS);
-	refuse(run, &t, (ls_audit_options){.dir = dir}, LS_ERR_USAGE);
+		refuse(run, &t, (ls_audit_options){.version = 1, .first = bad[i][0], .last = bad[i][1]}, LS_ERR_USAGE);
+	refuse(run, &t, (ls_audit_options){.version = 1, .first = 2, .last = 3, .keep = "x"}, LS_ERR_USAGE);
+	refuse(run, &t, (ls_audit_options){.version = 1, .keep = dir}, LS_ERR_EXISTS);
+	refuse(run, &t, (ls_audit_options){.first = 0}, LS_ERR_USAGE);
 	ls_run_free(run);
 	tiny_close(&t);
 }

@@ -276,7 +276,6 @@ static ls_verdict audited(const world *w, const lane *l, const char *dir, const 
 	ls_run *run;
 	assert_int_equal(ls_platform_open(&p, platform, &po, NULL), LS_OK);
 	assert_int_equal(ls_run_open(&run, dir, &damage, NULL), LS_OK);
-	o.dir = dir;
 	assert_int_equal(ls_audit(run, l->plan, p, &o, &result, NULL, NULL), LS_OK);
 	ls_run_free(run);
 	ls_platform_free(p);
