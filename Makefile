@@ -35,7 +35,7 @@ check-asan: deps ## the quick unit tests under the address and undefined-behavio
 check-exhaustive: build ## every test, also those that go through all 2^32 arguments (hours)
 	@$(CTEST) --test-dir build --timeout 86400
 
-bench: build ## the benchmarks
+bench: build ## Lockstep beside PyTorch, as a table
 	@cmake --build --preset release --target bench
 
 install: build ## into PREFIX (default /usr/local; DESTDIR is honoured)
