@@ -147,11 +147,11 @@ def compare_plain(report, title, runs):
     print(f"  agree anyway: no evidence: {'; '.join(agree) or 'none'}")
 
 
-def cancelling(report, platforms, folder, batch, lr):
+def cancelling(report, platforms, folder, batch, lr, steps):
     data = folder / f"cancel-{batch}"
     cancelling_data(data, batch)
     where = ["--data", data]
-    jobs = {mode: write_job(folder / f"cancel-{batch}-{mode}.yaml", arch="logreg", steps=20, batch=batch, lr=lr, momentum=0.1,
+    jobs = {mode: write_job(folder / f"cancel-{batch}-{mode}.yaml", arch="logreg", steps=steps, batch=batch, lr=lr, momentum=0.1,
                             mode=mode, mean=128.001) for mode in ("plain", "logged")}
     for mode in jobs:
         (folder / f"{mode}-{batch}").mkdir()
@@ -174,9 +174,9 @@ def main():
         noise_data(folder / "noise", 64)
         platforms = usable(report, PLATFORMS[1:4] + PLATFORMS[6:] if quick else PLATFORMS, folder)
         ordinary(report, platforms, folder, MODELS[:1] if quick else MODELS)
-        cancelling(report, platforms, folder, 40, 0.07)
+        cancelling(report, platforms, folder, 40, 0.07, 20)
         if not quick:
-            cancelling(report, platforms, folder, 160, 0.3)
+            cancelling(report, platforms, folder, 160, 0.15, 40)
     report.finish()
 
 
