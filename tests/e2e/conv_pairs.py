@@ -58,10 +58,10 @@ class Case:
         self.report.check(good, f"{self.name}: trained on {trainer}, audited on {auditor}: expected equal roots", result)
         per_op = {op["op"]: op["corrections"] for op in result["ops"] or [] if op["corrections"]}
         self.report.check(sum(per_op.values()) == corrections, f"{self.name}: corrections per op add up", result)
-        self.report.check(result["uncertified"] == run["uncertified"], f"{self.name}: the audit says whether it is certified", result)
+        self.report.check(result["uncertified"] == run["uncertified"], f"{self.name}: says whether it is certified", result)
         most = sorted(per_op, key=per_op.get, reverse=True)[:2]
         print(f"{self.name:<26}{trainer + ' → ' + auditor:<20}{'equal' if good else 'DIFFERENT':<10}{corrections:>6}"
-              f"{run['log_entries']:>10}{run['elements']:>12}{run['seconds']:>7.1f}{result['seconds']:>7.1f}  "
+              f"{run['log_entries']:>10}{run['elements']:>12}{run['seconds']:>9.1f}{result['seconds']:>9.1f}  "
               + ", ".join(f"{op} {per_op[op]}" for op in most), flush=True)
         return corrections
 
@@ -131,8 +131,8 @@ def scale_tensors(path, names, factor):
 def near_even_weights(report, folder, data, words):
     """ResNet-18's own first weights with a dense layer 2,048 times smaller: every class has a probability close to 0.1, and
     where each image bears each label once, gradients are sums that nearly cancel."""
-    case, weights = Case(report, folder, "first weights", "resnet18", [*words, *sets(train__steps=1, optimizer__lr=0)], data), \
-        folder / "even.safetensors"
+    words = [*words, *sets(train__steps=1, optimizer__lr=0)]
+    case, weights = Case(report, folder, "first weights", "resnet18", words, data), folder / "even.safetensors"
     report.check(case.train("native").code == 0, "a step that changes nothing, to export the first weights")
     exported = lockstep("export", case.folder / "native", "-o", weights)
     report.check(exported.code == 0, "export of ResNet-18", exported)
@@ -191,8 +191,8 @@ def main():
         print(f"*** SKIPPED: no CIFAR-10 in {CIFAR} (data_batch_1.bin); set LOCKSTEP_DATA to the folder above it")
         sys.exit(SKIPPED)
     report, begun = Report("conv_pairs"), time.monotonic()
-    print(f"{'case':<26}{'trainer → auditor':<20}{'roots':<10}{'corr.':>6}{'entries':>10}{'elements':>12}{'train s':>7}{'audit':>7}"
-          "  most corrections")
+    print(f"{'case':<26}{'trainer → auditor':<20}{'roots':<10}{'corr.':>6}{'entries':>10}{'elements':>12}{'train s':>9}"
+          f"{'audit s':>9}  most corrections")
     with Folder() as folder:
         available(report)
         for part in (networks, grids, thresholds):
