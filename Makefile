@@ -32,7 +32,7 @@ check-asan: deps ## the quick unit tests under the address and undefined-behavio
 	@cmake --build --preset asan -j $(JOBS)
 	@$(CTEST) --test-dir build-asan -R '^unit\.' -L quick -LE exhaustive
 
-check-exhaustive: build ## every test, also those that go through all 2^32 arguments (hours)
+check-exhaustive: build ## every test, also those that take minutes each
 	@$(CTEST) --test-dir build --timeout 86400
 
 bench: build ## Lockstep beside PyTorch, as a table

@@ -1,4 +1,4 @@
-# ctest: labels=full timeout=1800
+# ctest: labels=exhaustive timeout=1800
 """Convolutional networks on CIFAR-10: a trainer on one platform, an auditor on another, and equal roots.
 
 1. VGG-11 and ResNet-18 at their full width, ResNet-50 besides; naive, whose loops are slow, on smaller ones. The last

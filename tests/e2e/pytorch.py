@@ -1,4 +1,4 @@
-# ctest: labels=full timeout=1200
+# ctest: labels=exhaustive timeout=1200
 """The same training as PyTorch's: losses, gradients and weights (tests/torch/compare.py says what, and how near).
 
 PyTorch belongs to the system's Python on Debian, so this asks LOCKSTEP_TORCH_PYTHON, its own interpreter and
