@@ -1,7 +1,11 @@
 #include "cli/cli.h"
 
+#include <stdio.h>
+
 static const ls_cli_option options[] = {
 	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, replaying from the nearest snapshot before them", .fallback_text = "all"},
+	{.name = "job", .argument = "FILE", .help = "what was ordered, as lockstep plan -o wrote it: the run must be of this job",
+	 .fallback_text = "the run's own"},
 	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
@@ -42,11 +46,12 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 struct report {
 	ls_cli_progress progress;
 	ls_audit_result result;
-	bool uncertified, plain;
+	bool uncertified, plain, other_job;
 	bool diverged;  /* the run ends before the ordered steps, and no step could follow */
 	uint64_t steps; /* that the run has */
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
 	const char *platform;
+	ls_hash job; /* the run's */
 	json_t *ops;
 };
 
@@ -77,6 +82,31 @@ static bool on_stop(void *context)
 	return ls_cli__progress_stop(&((struct report *)context)->progress);
 }
 
+/* A trainer could train another job than was ordered and be honest about that one. */
+static ls_status check_ordered(struct report *r, const ls_run *run, const char *path, ls_error *err)
+{
+	ls_status status = LS_OK;
+	uint8_t *bytes = NULL;
+	size_t len;
+	ls_hash ordered;
+	char found[LS_HASH_HEX_SIZE], expected[LS_HASH_HEX_SIZE];
+	if (!path)
+		return LS_OK;
+	LS_TRY(ls_file_read(&bytes, &len, path, LS_JOB_BYTES_MAX, err));
+	LS_TRY(ls_hash_tagged(&ordered, LS_TAG_JOB, bytes, len));
+	if (ls_hash_equal(&ordered, ls_run_job_id(run)))
+		goto done;
+	ls_hash_hex(found, ls_run_job_id(run));
+	ls_hash_hex(expected, &ordered);
+	r->other_job = true;
+	r->result.verdict = LS_VERDICT_MISMATCH;
+	snprintf(r->result.file, sizeof r->result.file, "job.bin");
+	snprintf(r->result.text, sizeof r->result.text, "job id: found %s, ordered %s", found, expected);
+done:
+	ls_free(bytes);
+	return status;
+}
+
 static void take_damage(struct report *r, const ls_damage *damage)
 {
 	r->result.verdict = LS_VERDICT_DAMAGED;
@@ -97,6 +127,7 @@ static void print_json(struct report *r)
 	json_t *object = json_object();
 	ls_cli__put_text(object, "verdict", ls_verdict_text(a->verdict));
 	ls_cli__put_hash(object, "root", r->opened ? &a->root : NULL);
+	ls_cli__put_hash(object, "job", r->opened ? &r->job : NULL);
 	ls_cli__put_hash(object, "replayed_root", has_replayed(r) ? &a->replayed_root : NULL);
 	ls_cli__put_uint(object, "first_bad_step", a->first_bad_step);
 	ls_cli__put_uint(object, "step", a->first_bad_step);
@@ -141,6 +172,8 @@ static bool is_partial(const struct report *r)
 static const char *words_of(const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
+	if (r->other_job)
+		return "the run is of another job than was ordered";
 	if (is_about_data(a))
 		return "the data here is not the data of the job";
 	if (is_about_weights(a))
@@ -167,6 +200,8 @@ static const char *next_of(const struct report *r)
 	const ls_audit_result *a = &r->result;
 	if (is_about_weights(a))
 		return "find the weights that the job was signed for and give them with --init-from";
+	if (r->other_job)
+		return "ask for a run of the job that was ordered";
 	if (is_about_program(a))
 		return "audit with the version that the run was made with";
 	if (a->verdict == LS_VERDICT_MISMATCH && a->first_bad_step > r->steps)
@@ -180,7 +215,7 @@ static const char *next_of(const struct report *r)
 	if (is_about_data(a))
 		return "find the data that the job was signed for and give it with --data";
 	switch (a->verdict) {
-	case LS_VERDICT_MATCH: return "nothing; keep the root, it is what was verified";
+	case LS_VERDICT_MATCH: return "see that the job is the one you ordered (lockstep plan, or --job here); keep the root, it is what was verified";
 	case LS_VERDICT_MISMATCH: return "audit again on another platform; if it stays, reject the run and keep both folders (--keep)";
 	case LS_VERDICT_FORGED_LOG: return "reject the run and keep its folder as evidence";
 	case LS_VERDICT_DAMAGED: return "fetch the run again; if it stays so, the trainer's copy is bad: lockstep verify names each file";
@@ -192,9 +227,11 @@ static const char *next_of(const struct report *r)
 
 static void print_roots(const ls_cli *cli, const struct report *r)
 {
-	char root[LS_HASH_HEX_SIZE], replayed[LS_HASH_HEX_SIZE];
+	char root[LS_HASH_HEX_SIZE], replayed[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE];
+	ls_hash_hex(job, &r->job);
 	ls_hash_hex(root, &r->result.root);
 	ls_hash_hex(replayed, &r->result.replayed_root);
+	ls_cli__say(cli, "  job             %s\n", job);
 	ls_cli__say(cli, "  trainer's root  %s\n  replayed root   %s\n", root, has_replayed(r) ? replayed : "none");
 }
 
@@ -249,6 +286,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	o->stop = on_stop;
 	o->context = r;
 	r->opened = true;
+	r->job = *ls_run_job_id(s->run);
 	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
 	r->plain = ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN;
 	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
@@ -281,6 +319,8 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	if (damage.found)
 		take_damage(&r, &damage);
 	else
+		LS_TRY(check_ordered(&r, s.run, ls_cli__value(args, "job"), err));
+	if (!damage.found && !r.other_job)
 		LS_TRY(replay(cli, args, &s, &o, &r, err));
 	*code = code_of(&r.result);
 	if (cli->json)

@@ -122,6 +122,8 @@ static bool decidable(const ls_settle *s, const ls_flag *flag)
 static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_error *err)
 {
 	ls_sum sum;
+	if (!finite(flag->c)) // a factor was not finite, perhaps beside a tap that is no term: the definition decides, not C
+		return LS_OK;
 	exact_sum(s, flag->index, &sum);
 	if (ls_sum_within(&sum, flag->c, s->promise, s->bits) || (s->promise.kind == LS_BOUND_FP32 && !finite(flag->c)))
 		return LS_OK; // a chunk in FP32 may overflow: such elements are computed exactly

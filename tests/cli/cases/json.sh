@@ -2,7 +2,7 @@
 keys 0 "root steps job name mode uncertified platform state_root run log_bytes log_entries elements loss seconds steps_ordered complete diverged stopped" \
 	train tiny.yaml --run run --nonce $NONCE
 keys 0 "root steps job mode uncertified platform state_root log_bytes log_entries elements seconds leaves complete snapshots" inspect run
-keys 0 "verdict root replayed_root first_bad_step step file text corrections entries elements exact first last uncertified platform seconds ops" \
+keys 0 "verdict root job replayed_root first_bad_step step file text corrections entries elements exact first last uncertified platform seconds ops" \
 	audit run
 keys 0 "verdict root file step text" verify run
 keys 0 "loss accuracy samples split step" eval run
