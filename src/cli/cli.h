@@ -194,6 +194,8 @@ ls_status ls_cli__lane_step(ls_cli_lane *lane, uint64_t step, ls_step_log *log, 
                             ls_error *err);
 /* Bytes that the lane's log of `step` takes in a run. */
 ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *bytes, ls_error *err);
+/* Of them what the coded entries of one op take, counted as if its last frame were a full one. */
+ls_status ls_cli__lane_op_bytes(ls_cli_lane *lane, int op, uint64_t *bytes, ls_error *err);
 /* Sorts. Of an even number the lower one of the two in the middle; count ≥ 1. */
 double ls_cli__median(double *value, size_t count);
 #endif
