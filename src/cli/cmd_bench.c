@@ -10,6 +10,7 @@ static const ls_cli_option options[] = {
 	{.name = "rounds", .argument = "N", .help = "timed steps of each kind", .fallback = "15"},
 	{.name = "seconds", .argument = "S", .help = "stop after so long, with the rounds made by then", .fallback = "45"},
 	{.name = "clock", .argument = "wall|cpu", .help = "time that passes, or that this process computes (on one thread only)", .fallback = "wall"},
+	{.name = "also", .argument = "MODES", .help = "time steps in these modes besides: exact, pinned", .fallback_text = "none"},
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
 	LS_CLI__OPTION_SET,
@@ -25,7 +26,11 @@ static const char builtin[] =
 	"train: {steps: 1000, batch: 64}\n"
 	"optimizer: {name: sgd, lr: 0.02, momentum: 0.9}\n";
 
-enum { PLAIN, RECORD, FOLLOW, KINDS };
+/* What is timed. EXACT and PINNED only where they were asked for. */
+enum { PLAIN, RECORD, FOLLOW, EXACT, PINNED, KINDS };
+
+static const ls_rounding rounding_of[KINDS] = {LS_ROUNDING_PLAIN, LS_ROUNDING_RECORD, LS_ROUNDING_FOLLOW, LS_ROUNDING_EXACT,
+                                               LS_ROUNDING_PINNED};
 
 struct entrant {
 	ls_platform *platform;
@@ -43,19 +48,16 @@ struct bench {
 	uint64_t rounds; /* made */
 	double limit;    /* seconds */
 	double (*clock)(void);
+	bool timed[KINDS];
 };
 
 /* ---- opening ---- */
 
 static ls_status open_job(struct bench *b, const ls_cli_args *args, ls_error *err)
 {
-	ls_status status;
 	if (args->operands)
 		return ls_cli__open_job(&b->session, args, err);
-	status = ls_job_parse(&b->session.job, "built-in job", builtin, sizeof builtin - 1, args->repeated, args->repeats, err);
-	if (status == LS_ERR_UNSUPPORTED)
-		status = err->status = LS_ERR_INPUT;
-	return status;
+	return ls_job_parse(&b->session.job, "built-in job", builtin, sizeof builtin - 1, args->repeated, args->repeats, err);
 }
 
 static ls_status choose_clock(struct bench *b, const ls_cli_args *args, ls_error *err)
@@ -68,9 +70,21 @@ static ls_status choose_clock(struct bench *b, const ls_cli_args *args, ls_error
 	return LS_OK;
 }
 
+static ls_status choose_kinds(struct bench *b, const ls_cli_args *args, ls_error *err)
+{
+	const char *also = ls_cli__value(args, "also");
+	b->timed[PLAIN] = b->timed[RECORD] = b->timed[FOLLOW] = true;
+	if (!also)
+		return LS_OK;
+	b->timed[EXACT] = !strcmp(also, "exact") || !strcmp(also, "exact,pinned");
+	b->timed[PINNED] = !strcmp(also, "pinned") || !strcmp(also, "exact,pinned");
+	if (!b->timed[EXACT] && !b->timed[PINNED])
+		return ls_cli__usage(err, "--also", also, "exact, pinned, or exact,pinned", NULL);
+	return LS_OK;
+}
+
 static ls_status open_entrant(struct bench *b, const ls_cli_args *args, const char *name, size_t len, ls_error *err)
 {
-	static const ls_rounding rounding[KINDS] = {LS_ROUNDING_PLAIN, LS_ROUNDING_RECORD, LS_ROUNDING_FOLLOW};
 	struct entrant *e = &b->entrant[b->entrants];
 	char text[64];
 	ls_status status;
@@ -81,7 +95,8 @@ static ls_status open_entrant(struct bench *b, const ls_cli_args *args, const ch
 	LS_TRY(ls_cli__open_platform_named(&e->platform, args, text, err));
 	b->entrants++;
 	for (int kind = 0; kind < KINDS; kind++)
-		LS_TRY(ls_cli__lane_open(&e->lane[kind], b->session.plan, e->platform, rounding[kind], err));
+		if (b->timed[kind])
+			LS_TRY(ls_cli__lane_open(&e->lane[kind], b->session.plan, e->platform, rounding_of[kind], err));
 done:
 	return status;
 }
@@ -90,6 +105,7 @@ static ls_status open_entrants(struct bench *b, const ls_cli_args *args, ls_erro
 {
 	const char *names = ls_cli__value(args, "platform");
 	ls_cli_lane *lanes[PLATFORMS_MAX * KINDS];
+	int lane_count = 0;
 	ls_status status;
 	b->entrant = ls_alloc(PLATFORMS_MAX, sizeof *b->entrant);
 	if (!b->entrant)
@@ -102,8 +118,9 @@ static ls_status open_entrants(struct bench *b, const ls_cli_args *args, ls_erro
 		names += len + 1;
 	}
 	for (int i = 0; i < b->entrants * KINDS; i++)
-		lanes[i] = &b->entrant[i / KINDS].lane[i % KINDS];
-	LS_TRY(ls_cli__lanes_init(lanes, b->entrants * KINDS, b->session.plan, b->entrant[0].platform, err));
+		if (b->timed[i % KINDS])
+			lanes[lane_count++] = &b->entrant[i / KINDS].lane[i % KINDS];
+	LS_TRY(ls_cli__lanes_init(lanes, lane_count, b->session.plan, b->entrant[0].platform, err));
 done:
 	return status;
 }
@@ -134,6 +151,9 @@ static ls_status one_round(struct bench *b, uint64_t step, bool timed, ls_error 
 		LS_TRY(ls_cli__lane_step(&e->lane[PLAIN], step, NULL, b->clock, &e->seconds[PLAIN][at], err));
 		LS_TRY(ls_cli__lane_step(&e->lane[RECORD], step, &e->lane[RECORD].log, b->clock, &e->seconds[RECORD][at], err));
 		LS_TRY(ls_cli__lane_step(&e->lane[FOLLOW], step, log, b->clock, &e->seconds[FOLLOW][at], err));
+		for (int kind = EXACT; kind <= PINNED; kind++)
+			if (b->timed[kind])
+				LS_TRY(ls_cli__lane_step(&e->lane[kind], step, NULL, b->clock, &e->seconds[kind][at], err));
 		start = b->clock();
 		LS_TRY(ls_exec_state_root(e->lane[RECORD].exec, &root, err));
 		e->seconds[KINDS][at] = b->clock() - start;
@@ -171,7 +191,8 @@ static ls_status measure(struct bench *b, const ls_cli *cli, uint64_t rounds, ls
 	}
 	for (int i = 0; i < b->entrants; i++)
 		for (int kind = 0; kind <= KINDS; kind++)
-			b->entrant[i].median[kind] = ls_cli__median(b->entrant[i].seconds[kind], b->rounds);
+			if (kind == KINDS || b->timed[kind])
+				b->entrant[i].median[kind] = ls_cli__median(b->entrant[i].seconds[kind], b->rounds);
 	LS_TRY(compare_states(b, err));
 done:
 	return status;
@@ -250,6 +271,15 @@ static json_t *ops_json(const struct bench *b, const struct entrant *e)
 	return list;
 }
 
+/* null where it was not measured. */
+static void put_timed(const struct bench *b, json_t *row, const char *key, int kind, double value)
+{
+	if (b->timed[kind])
+		ls_cli__put_real(row, key, value);
+	else
+		json_object_set_new(row, key, json_null());
+}
+
 static json_t *entrant_json(const struct bench *b, const struct entrant *e)
 {
 	ls_op_stats record = totals(e, RECORD), follow = totals(e, FOLLOW);
@@ -261,6 +291,10 @@ static json_t *entrant_json(const struct bench *b, const struct entrant *e)
 	ls_cli__put_real(row, "state_root_seconds", e->median[KINDS]);
 	ls_cli__put_real(row, "logged_ratio", ratio(e->median[RECORD], e->median[PLAIN]));
 	ls_cli__put_real(row, "audit_ratio", ratio(e->median[FOLLOW], e->median[PLAIN]));
+	put_timed(b, row, "exact_seconds", EXACT, e->median[EXACT]);
+	put_timed(b, row, "exact_ratio", EXACT, ratio(e->median[EXACT], e->median[PLAIN]));
+	put_timed(b, row, "pinned_seconds", PINNED, e->median[PINNED]);
+	put_timed(b, row, "pinned_ratio", PINNED, ratio(e->median[PINNED], e->median[PLAIN]));
 	ls_cli__put_real(row, "log_bytes_per_step", log_per_step(b, e));
 	ls_cli__put_real(row, "bits_per_element", bits_per_element(b, e));
 	ls_cli__put_real(row, "ambiguous_share", ratio((double)record.ambiguous, (double)record.elements));
@@ -293,6 +327,16 @@ static void print_entrant(const ls_cli *cli, const struct bench *b, const struct
 	            ls_cli__seconds_text(plain, e->median[PLAIN]), ls_cli__seconds_text(record, e->median[RECORD]),
 	            ratio(e->median[RECORD], e->median[PLAIN]), ls_cli__seconds_text(follow, e->median[FOLLOW]),
 	            ratio(e->median[FOLLOW], e->median[PLAIN]), ls_cli__seconds_text(root, e->median[KINDS]));
+}
+
+static void print_also(const ls_cli *cli, const struct bench *b, const struct entrant *e)
+{
+	char seconds[LS_CLI__AMOUNT_SIZE];
+	ls_cli__say(cli, "%-22s", ls_platform_describe(e->platform));
+	for (int kind = EXACT; kind <= PINNED; kind++)
+		if (b->timed[kind])
+			ls_cli__say(cli, " %9s %6.3f", ls_cli__seconds_text(seconds, e->median[kind]), ratio(e->median[kind], e->median[PLAIN]));
+	ls_cli__say(cli, "\n");
 }
 
 static void print_log(const ls_cli *cli, const struct bench *b, const struct entrant *e)
@@ -330,6 +374,11 @@ static void print_text(const ls_cli *cli, const struct bench *b)
 	ls_cli__say(cli, "%-22s %9s %9s %6s %9s %6s %9s\n", "seconds a step", "plain", "logged", "ratio", "audit", "ratio", "root");
 	for (int i = 0; i < b->entrants; i++)
 		print_entrant(cli, b, &b->entrant[i]);
+	if (b->timed[EXACT] || b->timed[PINNED]) {
+		ls_cli__say(cli, "\n%-22s%s%s\n", "other modes, / plain", b->timed[EXACT] ? "     exact  ratio" : "", b->timed[PINNED] ? "    pinned  ratio" : "");
+		for (int i = 0; i < b->entrants; i++)
+			print_also(cli, b, &b->entrant[i]);
+	}
 	ls_cli__say(cli, "\n%-22s %9s %9s %11s %11s  %s\n", "rounding log", "byte/step", "bit/elem", "ambiguous", "corrections", "reproduced");
 	for (int i = 0; i < b->entrants; i++)
 		print_log(cli, b, &b->entrant[i]);
@@ -354,6 +403,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	LS_TRY(ls_cli__number(args, "seconds", 1, 86400, 45, &seconds, err));
 	b.limit = (double)seconds;
 	LS_TRY(choose_clock(&b, args, err));
+	LS_TRY(choose_kinds(&b, args, err));
 	LS_TRY(open_job(&b, args, err));
 	LS_TRY(ls_cli__open_plan(&b.session, args, b.session.job, false, err));
 	LS_TRY(open_entrants(&b, args, err));
