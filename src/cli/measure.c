@@ -89,6 +89,23 @@ ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *byt
 	return status == LS_OK ? LS_OK : ls_error_set(err, status, "no memory for the rounding log of a step");
 }
 
+ls_status ls_cli__lane_op_bytes(ls_cli_lane *lane, int op, uint64_t *bytes, ls_error *err)
+{
+	ls_encoding encoding = (ls_encoding)ls_plan_spec(lane->plan)->arithmetic.encoding;
+	const ls_op_log *log = &lane->log.op[op];
+	ls_status status = LS_OK;
+	ls_buf_reset(&lane->coded);
+	for (size_t e = 0; e < log->count && status == LS_OK;) {
+		uint32_t frame = log->entry[e].index / LS_FRAME_ELEMENTS;
+		size_t count = 0;
+		for (; e < log->count && log->entry[e].index / LS_FRAME_ELEMENTS == frame; e++)
+			lane->log.frame[count++] = (ls_entry){log->entry[e].index % LS_FRAME_ELEMENTS, log->entry[e].bit};
+		status = ls_entries_encode(&lane->coded, lane->log.frame, count, LS_FRAME_ELEMENTS, encoding);
+	}
+	*bytes = lane->coded.len;
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "no memory for the rounding log of an op");
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

@@ -29,7 +29,6 @@ run 2 audit http://example.org/run
 run 2 audit r --sample 4
 run 2 eval r --split train
 run 2 bench tiny.yaml --rounds 0
-run 2 bench tiny.yaml --also plain
 run 2 bench tiny.yaml --platform naive,,native
 run 2 bench tiny.yaml --platform naive,abacus
 run 2 init
