@@ -86,9 +86,9 @@ def grid_word(steps, step, negative):
         return sign | INF
     if top < -126:
         return sign | steps << (step + 149)
-    significand = Fraction(steps) * two_to(step - top + 23)
-    assert significand.denominator == 1
-    return sign | (top + 127) << 23 | significand.numerator - (1 << 23)
+    shift = 23 - steps.bit_length() + 1
+    significand = steps << shift if shift >= 0 else steps >> -shift  # a power of two may have more digits, all zero
+    return sign | (top + 127) << 23 | significand - (1 << 23)
 
 
 def round_exact(q, bits):
@@ -163,15 +163,31 @@ def fused(a, b, c):
     return 0.0 if c or Fraction(a) * Fraction(b) else a * b + c
 
 
+def units(word):
+    """A finite FP32 number in units of 2^-149."""
+    exponent, fraction = word >> 23 & 0xFF, word & 0x7FFFFF
+    n = (fraction | 1 << 23) << exponent - 1 if exponent else fraction
+    return -n if word & SIGN else n
+
+
+def round_units(n, scale):
+    """RNE32 of n·2^-scale, scale ≥ 149, with the sign of n where it vanishes: integers only, for speed."""
+    sign, n = (SIGN if n < 0 else 0), abs(n)
+    drop = max(n.bit_length() - 24, scale - 149)
+    kept, rest = n >> drop, n & (1 << drop) - 1
+    half = 1 << drop >> 1
+    kept += rest > half or (half and rest == half and kept & 1)
+    return sign | grid_word(kept, drop - scale, False)
+
+
 def fused32(a, b, c):
     """fma of FP32 patterns, as IEEE 754 defines it, with the one NaN; keeps the sign of zero."""
     if not (is_finite(a) and is_finite(b) and is_finite(c)):
         return _fused32_special(a, b, c)
-    product = exact(a) * exact(b)
-    q = product + exact(c)
-    if q:
-        word = round_exact(q, 32)
-        return word if word else SIGN * (q < 0)
+    product = units(a) * units(b)
+    n = product + (units(c) << 149)
+    if n:
+        return round_units(n, 298)
     both_negative = (a ^ b) & SIGN and c & SIGN and not product
     return SIGN if both_negative else 0
 

@@ -5,8 +5,8 @@ A term is a pair of FP32 patterns, or None where a tap does not exist. E and S a
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .numbers import INF, NAN, add32, exact, f32, fused32, is_finite, grid_word, last_bit, round_exact, round_to, \
-    step_exponent, two_to
+from .numbers import NAN, add32, f32, fused32, is_finite, grid_word, last_bit, round_exact, round_to, \
+    step_exponent, two_to, units
 
 ONE = 0x3F800000
 BLOCK = 256
@@ -31,13 +31,6 @@ class Bound:
         return (self.depth or 512 + -(-places // 512)) * two_to(-53) * s
 
 
-def _units(word):
-    """The number in units of 2^-149."""
-    exponent, fraction = word >> 23 & 0xFF, word & 0x7FFFFF
-    n = (fraction | 1 << 23) << exponent - 1 if exponent else fraction
-    return -n if word >> 31 else n
-
-
 def sums(terms):
     """E and S, or None where a factor is not finite."""
     e = s = 0
@@ -46,7 +39,7 @@ def sums(terms):
             continue
         if not (is_finite(term[0]) and is_finite(term[1])):
             return None
-        product = _units(term[0]) * _units(term[1])
+        product = units(term[0]) * units(term[1])
         e += product
         s += abs(product)
     return Fraction(e, 1 << UNIT), Fraction(s, 1 << UNIT)

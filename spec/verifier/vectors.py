@@ -45,6 +45,27 @@ def source(words, count, bits):
     raise ValueError(f"source {kind}")
 
 
+class Words:
+    """Words of an input, made when the first is asked for: shape rules need none."""
+
+    def __init__(self, words, count, bits):
+        self.given, self.count, self.made = (words, count, bits), count, None
+
+    def __len__(self):
+        return self.count
+
+    def list(self):
+        if self.made is None:
+            self.made = source(*self.given)
+        return self.made
+
+    def __getitem__(self, index):
+        return self.list()[index]
+
+    def __setitem__(self, index, word):
+        self.list()[index] = word
+
+
 class Samples:
     def __init__(self, seed, size):
         self.pixels, self.labels, self.size = test_stream(seed, 1), test_stream(seed, 2), size
@@ -92,7 +113,7 @@ class Case:
         count = 1
         for d in shape:
             count *= d
-        self.inputs.append((TYPES[words[0]], shape, source(words[2:], count, self.bits[0])))
+        self.inputs.append((TYPES[words[0]], shape, Words(words[2:], count, self.bits[0])))
 
     def build(self):
         if self.view:

@@ -26,8 +26,10 @@ FILES = {
     "num/functions.txt": numbers.write_functions,
     "num/sums.txt": numbers.write_sums,
     "num/random.txt": numbers.write_random,
+    "num/rates.txt": numbers.write_rates,
     "num/frames.txt": numbers.write_frames,
     "commit/trees.txt": commitments.write_trees,
+    "commit/multiproofs.txt": commitments.write_multiproofs,
     "commit/leaves.txt": commitments.write_leaves,
 }
 

@@ -1,5 +1,6 @@
 // ctest: labels=quick timeout=120
 // The cases of tests/vectors/elements: what the independent verifier says an element is, the definitions here must say.
+#include "base/statements.h"
 #include "num/gen.h"
 
 #include <lockstep/op.h>
@@ -369,9 +370,24 @@ static void no_check_passes_with_another_word(void **state)
 	}
 }
 
+/* rate KIND lr gamma EVERY WARMUP STEPS T */
+static bool rates(const vectors *v, int words, answer *a)
+{
+	ls_schedule s = {(ls_schedule_kind)vectors_int(v, 1), vectors_f64(v, 2), vectors_f64(v, 3), vectors_int(v, 4), vectors_int(v, 5),
+	                 vectors_int(v, 6)};
+	answer_f64(a, ls_schedule_lr(&s, (uint64_t)vectors_int(v, 7)));
+	return vectors_is(v, 0, "rate");
+}
+
+static void learning_rates_agree(void **state)
+{
+	statements_check("num/rates.txt", rates, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(learning_rates_agree),
 		cmocka_unit_test(definitions_agree_with_the_verifier),
 		cmocka_unit_test(no_check_passes_with_another_word),
 	};
