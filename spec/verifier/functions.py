@@ -6,6 +6,7 @@ tables of log64 are made here from the rule that the page states.
 """
 from fractions import Fraction
 from functools import cache
+from math import isqrt
 
 from .numbers import INF, INF64, NAN, NAN64, SIGN, bits64, divide, exact, f32, f64, is_nan, nearest, round64, round_exact, \
     square_root, two_to
@@ -125,6 +126,115 @@ def _nearest_rsqrt(q):
         low, high = (middle, high) if exact(middle)**2 * q <= 1 else (low, middle)
     half = (exact(low) + exact(high)) / 2
     return low if half**2 * q >= 1 else high
+
+
+# ---- sigmoid and what is made of it ----
+
+class Interval:
+    """Numbers between low and high, in units of 2^-p, rounded outwards."""
+
+    def __init__(self, low, high, p):
+        self.low, self.high, self.p = low, high, p
+
+    @classmethod
+    def of(cls, q, p):
+        return cls(*_from(q, p), p)
+
+    def __add__(self, other):
+        return Interval(self.low + other.low, self.high + other.high, self.p)
+
+    def __mul__(self, other):
+        products = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(products) >> self.p, _over(max(products), 1 << self.p), self.p)
+
+    def ends(self):
+        return self.low, self.high
+
+
+@cache
+def _two_over_pi_root(p):
+    """Encloses √(2/π), π by Machin's formula 16·arctan 1/5 − 4·arctan 1/239."""
+    low, high = (16 * a - 4 * b for a, b in zip(_arctan(5, p), _arctan(239, p)[::-1]))
+    scaled = (2 << 3 * p) // high, _over(2 << 3 * p, low)  # 2/π in units of 2^-2p
+    return Interval(isqrt(scaled[0]), isqrt(scaled[1]) + 1, p)
+
+
+def _arctan(n, p):
+    """Encloses arctan 1/n: an alternating series, each of whose terms is off by less than a unit."""
+    total, term, k = 0, (1 << p) // n, 0
+    while term:
+        total += (-term if k & 1 else term) // (2 * k + 1)
+        term, k = term // (n * n), k + 1
+    return total - 2 * k - 2, total + 2 * k + 2
+
+
+def _sigmoid_of(v):
+    """Encloses 1/(1 + e^-v) for an interval within ±256: it grows with v."""
+    p, one = v.p, 1 << v.p
+    low, high = (enclose_exp(Fraction(-end, one), p) for end in v.ends())
+    return Interval((one << p) // (one + low[1]), _over(one << p, one + high[0]), p)
+
+
+def enclose_sigmoid(q, p):
+    return _sigmoid_of(Interval.of(q, p)).ends()
+
+
+def enclose_tanh(q, p):
+    """2·sigmoid(2q) − 1"""
+    low, high = _sigmoid_of(Interval.of(2 * q, p)).ends()
+    return 2 * low - (1 << p), 2 * high - (1 << p)
+
+
+CUBE = Fraction(44715, 1000000)
+
+
+def _gelu_parts(q, p):
+    """x, sigmoid(v) and v′ for v = 2·√(2/π)·(x + 0.044715·x³): gelu is x·sigmoid(v)."""
+    root = _two_over_pi_root(p)
+    v = root * Interval.of(2 * (q + CUBE * q**3), p)
+    return Interval.of(q, p), _sigmoid_of(v), root * Interval.of(2 * (1 + 3 * CUBE * q * q), p)
+
+
+def enclose_gelu(q, p):
+    x, s, _ = _gelu_parts(q, p)
+    return (x * s).ends()
+
+
+def enclose_gelu_slope(q, p):
+    x, s, dv = _gelu_parts(q, p)
+    rest = Interval((1 << p) - s.high, (1 << p) - s.low, p)
+    return (s + x * s * rest * dv).ends()
+
+
+def _bounded(word, most, low, high, at_zero, enclose):
+    """A function that beyond ±most (and at ±inf) has rounded to `low` and `high`, patterns or None for x itself."""
+    if is_nan(word):
+        return NAN
+    if word & ~SIGN == 0:
+        return at_zero
+    if abs(f32(word)) > most:
+        end = low if word & SIGN else high
+        return word if end is None else end
+    return settle(enclose, exact(word))
+
+
+ONE, HALF = 0x3F800000, 0x3F000000
+
+
+def tanh(word):
+    return _bounded(word, 64, ONE | SIGN, ONE, 0, enclose_tanh)
+
+
+def sigmoid(word):
+    return _bounded(word, 128, 0, ONE, HALF, enclose_sigmoid)
+
+
+def gelu(word):
+    return _bounded(word, 14, 0, None, 0, enclose_gelu)
+
+
+def gelu_slope(word):
+    return _bounded(word, 14, 0, ONE, HALF, enclose_gelu_slope)
 
 
 # ---- pinned FP64 ----

@@ -17,14 +17,26 @@ def per_channel(op, given, images, vectors):
     return shape
 
 
-@register
-class Add(Rule):
-    kind = "add"
+class Map(Rule):
+    """One input, one output of its shape, no attributes."""
+
+    def infer(self, program, op, given):
+        arity(op, 1, 1, 0, 0)
+        return [grid_value(program, given[0].shape)]
+
+
+class MapOfTwo(Rule):
+    """Two inputs of one shape, which is the output's, no attributes."""
 
     def infer(self, program, op, given):
         arity(op, 2, 2, 0, 0)
         expect(given[0].shape == given[1].shape, op, "two tensors of one shape")
         return [grid_value(program, given[0].shape)]
+
+
+@register
+class Add(MapOfTwo):
+    kind = "add"
 
     def element(self, v, output, i):
         return v.round(v.f(0, i) + v.f(1, i))
@@ -34,12 +46,8 @@ class Add(Rule):
 
 
 @register
-class Relu(Rule):
+class Relu(Map):
     kind = "relu"
-
-    def infer(self, program, op, given):
-        arity(op, 1, 1, 0, 0)
-        return [grid_value(program, given[0].shape)]
 
     def element(self, v, output, i):
         x = v.f(0, i)
@@ -50,16 +58,40 @@ class Relu(Rule):
 
 
 @register
-class ReluGrad(Rule):
+class ReluGrad(MapOfTwo):
     kind = "relu_grad"
-
-    def infer(self, program, op, given):
-        arity(op, 2, 2, 0, 0)
-        expect(given[0].shape == given[1].shape, op, "two tensors of one shape")
-        return [grid_value(program, given[0].shape)]
 
     def element(self, v, output, i):
         return v.round(v.f(0, i) if v.f(1, i) > 0 else 0.0)
+
+
+def function(name, of_output, slope):
+    """The op of a function of one argument, and that of its gradient: dy times a slope, found from the function's output or
+    from its input."""
+
+    @register
+    class Function(Map):
+        kind = name
+
+        def element(self, v, output, i):
+            return v.round(f32(getattr(functions, name)(v.word(0, i))))
+
+        def gradient(self, g):
+            g.emit(0, f"{name}_grad", [g.outputs[0], g.op.outputs[0] if of_output else g.op.inputs[0]])
+
+    @register
+    class FunctionGrad(MapOfTwo):
+        kind = f"{name}_grad"
+
+        def element(self, v, output, i):
+            return v.round(v.f(0, i) * slope(v.word(1, i)))
+
+    return Function, FunctionGrad
+
+
+function("tanh", True, lambda y: 1.0 - f32(y) * f32(y))
+function("sigmoid", True, lambda y: f32(y) * (1.0 - f32(y)))
+function("gelu", False, lambda x: f32(functions.gelu_slope(x)))
 
 
 @register

@@ -81,6 +81,8 @@ def pinned(terms, bias, bits):
     blocks = [terms[i:i + BLOCK] for i in range(0, len(terms), BLOCK)]
     if bias is not None:
         blocks[-1] = [*blocks[-1], (bias, ONE)]
+    if any(not is_finite(word) for block in blocks for term in block if term for word in term):
+        return NAN
     total = None
     for block in blocks:
         acc = 0

@@ -137,6 +137,7 @@ def _read_output(r):
 
 def read_program(records, state, bits, state_bits):
     """A program from its records and the state's (name, shape); every shape rule must give what the record says."""
+    from .ops import find
     program = Program(bits, state_bits)
     for name, shape in state:
         program.add_state(name, shape)
@@ -147,7 +148,8 @@ def read_program(records, state, bits, state_bits):
         inputs = [_resolve(program, *reference) for reference in record["inputs"]]
         if not record["outputs"]:
             raise Refused(f"op record {index}: no output")
-        program.append(record["kind"], record["outputs"][0][0], inputs, record["ints"], record["nums"])
+        name = record["outputs"][0][0].removesuffix(find(record["kind"]).suffixes[0])
+        program.append(record["kind"], name, inputs, record["ints"], record["nums"])
         if program.record(index) != data:
             raise Refused(f"op record {index} ({record['kind']}): its outputs are not those of the op's shape rule")
     if not program.ops or program.ops[-1].kind != "commit":

@@ -145,6 +145,8 @@ class Case:
             return agree(merkle.leaf_hash(view.program.record(len(self.inputs))).hex(), words[0])
         if key == "twin":
             return self.expect_twin(*map(int, words))
+        if key != "check":
+            raise ValueError(f"unknown statement {key}")
         output, index, entry, meaning, word = words
         check = int(output), int(index), None if entry == "-" else int(entry)
         self.checks.append((check, (meaning, int(word, 16))))

@@ -193,6 +193,12 @@ def write_pinned():
     out.add("pinned.overflow_stays", "matmul", dot("0x1.fffffep+127", "0x1.fffffep+127", "-0x1.fffffep+127"), (0, 0), mode="pinned")
     out.add("pinned.overflow_of_blocks", "matmul", dot("0x1.fffffep+127", *[0] * 255, "0x1.fffffep+127", *[0] * 255,
                                                        "-0x1.fffffep+127"), (0, 0), mode="pinned")
+    for name in ("inf", "-inf", "nan"):
+        out.add(f"pinned.factor.{name}", "matmul", dot(1, (name, 1), 2), (0, 0), mode="pinned")
+        out.add(f"pinned.factor.{name}.times_zero", "matmul", dot(1, (name, 0), 2), (0, 0), mode="pinned")
+        out.add(f"pinned.bias.{name}", "matmul", [*dot(1, 2), "f32 1 " + words(name)], (0, 0), mode="pinned")
+        out.add(f"pinned.padding_beside.{name}", "conv2d", ["f32 1x1x2x2 " + words(1, 1, 1, 1), "f32 1x1x3x3 " + words(name, *[1] * 8)],
+                (1, 1), mode="pinned", checks=[0, 1, 2, 3])
     out.add("pinned.rounded_twice", "matmul", dot(1, "0x1p-8", "0x1p-30"), (0, 0), grid="16 32", mode="pinned")
     out.add("pinned.empty_sum", "conv2d_dinput", ["f32 1x1x2x2 gen 5 120 8", "f32 1x1x1x1 " + words(1)], (3, 0, 5, 5), mode="pinned",
             checks=[0, 1, 6, 12])
