@@ -1,7 +1,7 @@
 """Reading and checking test vectors; the format is described beside them, in tests/vectors/README.md."""
 import pathlib
 
-from . import draws, entries, functions, leaves, merkle, numbers, products, sums
+from . import draws, entries, functions, jobs, leaves, merkle, models, numbers, products, sums
 from .numbers import Refused, bits64, f32, f64
 from .ops import View, element
 from .program import Program
@@ -260,6 +260,11 @@ def _multiproof(a):
     merkle.check_multiproof(bytes.fromhex(a[0]), int(a[1]), given, hashes(a[3 + 2 * count:]))
 
 
+def _job(a):
+    jobs.decode(bytes_of(a[0]))
+    return jobs.job_id(bytes_of(a[0])).hex()
+
+
 COMMITMENTS = {
     "tree": lambda a: merkle.head([bytes_of(b) for b in a]).hex(),
     "tensor": lambda a: leaves.tensor_root(gen_values(a, int(a[3]))).hex(),
@@ -274,6 +279,8 @@ COMMITMENTS = {
                                                          hashes(a[4:]))),
     "multiproof": ok(_multiproof),
     "runleaf": ok(lambda a: leaves.read_leaf(bytes_of(a[0]))),
+    "job": _job,
+    "programs": ok(lambda a: models.check_programs(jobs.decode(bytes_of(a[0])))),
     "head": ok(lambda a: leaves.read_head(bytes_of(a[0]))),
 }
 

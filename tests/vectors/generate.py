@@ -12,7 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "spec"), str(HERE)]
 
-from generators import commitments, ends, maps, numbers, products, sums  # noqa: E402
+from generators import commitments, ends, jobs, maps, numbers, products, sums  # noqa: E402
 
 FILES = {
     "elements/products.txt": products.write,
@@ -30,6 +30,7 @@ FILES = {
     "num/frames.txt": numbers.write_frames,
     "commit/trees.txt": commitments.write_trees,
     "commit/multiproofs.txt": commitments.write_multiproofs,
+    "commit/jobs.txt": jobs.write,
     "commit/leaves.txt": commitments.write_leaves,
 }
 
