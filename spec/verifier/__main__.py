@@ -66,7 +66,8 @@ def element(path, name, output, index, entry="-"):
 
 
 def self_test():
-    suite = unittest.defaultTestLoader.discover(str(pathlib.Path(__file__).parent / "tests"), top_level_dir=str(pathlib.Path(__file__).parents[1]))
+    suite = unittest.defaultTestLoader.discover(str(pathlib.Path(__file__).parent / "tests"),
+                                                top_level_dir=str(pathlib.Path(__file__).parents[1]))
     return 0 if unittest.TextTestRunner().run(suite).wasSuccessful() else 1
 
 
@@ -75,7 +76,8 @@ def usage():
     return 2
 
 
-COMMANDS = {"check-vectors": (check_vectors, 1, 1), "run": (run, 1, 3), "element": (element, 4, 5), "--self-test": (self_test, 0, 0)}
+COMMANDS = {"check-vectors": (check_vectors, 1, 1), "run": (run, 1, 3), "element": (element, 4, 5),
+            "--self-test": (self_test, 0, 0)}
 
 
 def main(words):

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cache
 from math import isqrt
 
-from .numbers import INF, INF64, NAN, NAN64, SIGN, bits64, divide, exact, f32, f64, is_nan, nearest, round64, round_exact, \
-    square_root, two_to
+from .numbers import (INF, INF64, NAN, NAN64, SIGN, bits64, divide, exact, f32, f64, is_nan, nearest, round64, round_exact,
+                      two_to)
 
 # ---- enclosures: (low, high), integers in units of 2^-p ----
 

@@ -62,7 +62,8 @@ FIELDS = [
     Field("arithmetic.mode", "s", words=("logged", "plain", "exact", "pinned")),
     Field("arithmetic.grid", "u", 16, 32),
     Field("arithmetic.state_grid", "u", 16, 32),
-    Field("arithmetic.compute", "s", default="fp64", words=("fp64", "fp32"), reads=("arithmetic.mode", ("logged", "plain"))),
+    Field("arithmetic.compute", "s", default="fp64", words=("fp64", "fp32"),
+          reads=("arithmetic.mode", ("logged", "plain"))),
     Field("arithmetic.threshold", "s", default="certified", words=("certified", "fixed", "adaptive"), reads=LOGGED),
     Field("arithmetic.encoding", "s", default="sparse", words=("sparse", "dense"), reads=LOGGED),
     Field("arithmetic.depth", "u", 0, 1 << 21, 0, reads=LOGGED),
@@ -128,7 +129,8 @@ def _valid(field, value):
     if field.type == "b":
         return value in (0, 1)
     if field.type in "lv":
-        return (bool(value) and all(_within(field, x) for x in value) and not (field.path == "data.shape" and len(value) != 3))
+        whole = len(value) == 3 if field.path == "data.shape" else bool(value)
+        return whole and all(_within(field, x) for x in value)
     return _within(field, value)
 
 

@@ -1,6 +1,5 @@
 """From a job to its programs: layers, gradients, updates (spec/ops.md, "From a job to its programs")."""
-from .numbers import Refused, round64, square_root
-from .numbers import Fraction
+from .numbers import Fraction, Refused, round64, square_root
 from .ops import Gradient, find
 from .program import Program
 
@@ -20,7 +19,8 @@ class Net:
         name = f"{layer}.{suffix}"
         if not self.discovering:
             return self.program.find(name)
-        self.parameters.append({"name": name, "shape": shape, "init": init, "buffer": buffer, "number": len(self.parameters)})
+        self.parameters.append({"name": name, "shape": shape, "init": init, "buffer": buffer,
+                                "number": len(self.parameters)})
         return self.program.append("init_const", name, [], [0, 0, *shape], [0.0])
 
     def linear(self, x, name, out, std=None):
@@ -155,7 +155,8 @@ def resnet(net, x):
     return net.linear(x, "fc", net.job["model.classes"])
 
 
-MODELS = {"logreg": logreg, "mlp": mlp, "lenet5": lenet5, "vgg11": vgg, "vgg16": vgg, "resnet18": resnet, "resnet50": resnet}
+MODELS = {"logreg": logreg, "mlp": mlp, "lenet5": lenet5, "vgg11": vgg, "vgg16": vgg, "resnet18": resnet,
+          "resnet50": resnet}
 READS = {"model.hidden": ("mlp",), "model.pool": ("lenet5",), "model.width": ("vgg11", "vgg16", "resnet18", "resnet50"),
          "model.head": ("vgg11", "vgg16")}
 DEFAULTS = {"model.hidden": [], "model.pool": "max", "model.width": 1.0, "model.head": "cifar"}
@@ -221,7 +222,8 @@ def state_of(job, parameters):
     """Every tensor of the state, ascending by name: parameters, momentum, buffers."""
     state = [dict(p, slot=False) for p in parameters]
     if is_momentum(job):
-        state += [dict(p, name=p["name"] + ".momentum", init=("init_const", 0.0), slot=True) for p in parameters if not p["buffer"]]
+        trained = [p for p in parameters if not p["buffer"]]
+        state += [dict(p, name=p["name"] + ".momentum", init=("init_const", 0.0), slot=True) for p in trained]
     return sorted(state, key=lambda p: p["name"].encode())
 
 

@@ -69,7 +69,8 @@ class Load(Rule):
         samples, batch, seed, _, channels, height, width, *augment = op.ints
         arity(op, 0, 0, len(op.ints), 2 * channels)
         expect(1 <= batch <= samples and 0 <= seed < 1 << 32, op, "a batch no larger than the data set, a seed of 32 bits")
-        expect(not augment or 0 <= augment[0] <= 256 and augment[1] in (0, 1) and any(augment), op, "a crop up to 256, or a flip")
+        expect(not augment or 0 <= augment[0] <= 256 and augment[1] in (0, 1) and any(augment), op,
+               "a crop up to 256, or a flip")
         expect(all(std > 0 for std in op.nums[channels:]), op, "positive std")
         return [grid_value(program, (batch, channels, height, width)), (I32, 32, (batch,))]
 
@@ -111,5 +112,6 @@ class Commit(Rule):
             expect(len(given) == program.states, op, "one input per tensor of the state")
         for i in range(program.states):
             expect(given[i].shape == program.values[i].shape, op, "inputs of the state's shapes")
-            expect(op.inputs[i] >= program.states or op.inputs[i] == i, op, "a tensor of the old state at its own place only")
+            expect(op.inputs[i] >= program.states or op.inputs[i] == i, op,
+                   "a tensor of the old state at its own place only")
         return [(ROOT, 32, (8,))]

@@ -211,7 +211,8 @@ class Sgd(Rule):
         arity(op, 2, 3, 5, 4)
         _, schedule, every, warmup, steps = op.ints
         expect(all(g.shape == given[0].shape for g in given), op, "tensors of one shape")
-        expect(0 <= schedule <= 2 and every >= 1 and 0 <= warmup < steps, op, "a schedule whose warm-up is shorter than the run")
+        expect(0 <= schedule <= 2 and every >= 1 and 0 <= warmup < steps, op,
+               "a schedule whose warm-up is shorter than the run")
         return [state_value(program, given[0].shape)] * (len(given) - 1)
 
     def element(self, v, output, i):

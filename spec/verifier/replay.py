@@ -116,4 +116,5 @@ class Replay:
     def rate(self, step):
         job = self.job
         return functions.learning_rate(("constant", "step", "cosine").index(job["schedule.name"]), job["optimizer.lr"],
-                                       job["schedule.gamma"], job["schedule.every"] or 1, job["schedule.warmup"], job["steps"], step)
+                                       job["schedule.gamma"], job["schedule.every"] or 1, job["schedule.warmup"],
+                                       job["steps"], step)

@@ -134,7 +134,8 @@ class Run:
             m = json.loads(line)
         except ValueError as why:
             raise Refused(f"metrics.jsonl: line {step}: {why}") from None
-        if not isinstance(m, dict) or tuple(m) != METRICS or m["step"] != step or not re.fullmatch("[0-9a-f]{8}", str(m["loss_bits"])):
+        good = isinstance(m, dict) and tuple(m) == METRICS and m["step"] == step
+        if not good or not re.fullmatch("[0-9a-f]{8}", str(m["loss_bits"])):
             raise Refused(f"metrics.jsonl: line {step}: other members than {', '.join(METRICS)} of step {step}")
         loss = int(m["loss_bits"], 16)
         if m["loss"] != (f32(loss) if is_finite(loss) else None) or not isinstance(m["lr"], float):

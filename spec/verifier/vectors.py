@@ -140,7 +140,8 @@ class Case:
         view = self.build()
         if key == "output":
             v, self.outputs = view.out(self.outputs), self.outputs + 1
-            return agree(f"{[t for t in TYPES if TYPES[t] == v.dtype][0]} {v.bits} {'x'.join(map(str, v.shape))}", " ".join(words))
+            return agree(f"{[t for t in TYPES if TYPES[t] == v.dtype][0]} {v.bits} {'x'.join(map(str, v.shape))}",
+                         " ".join(words))
         if key == "record":
             return agree(merkle.leaf_hash(view.program.record(len(self.inputs))).hex(), words[0])
         if key == "twin":
@@ -216,7 +217,8 @@ def _frame(a):
 
 NUMBERS = {
     "round": lambda a: word_text(numbers.round_to(f64(int(a[1], 16)), int(a[0]))),
-    "length": lambda a: f64_text(float(numbers.two_to(numbers.step_exponent(numbers.Fraction(f64(int(a[1], 16))), int(a[0]))))),
+    "length": lambda a: f64_text(float(numbers.two_to(numbers.step_exponent(numbers.Fraction(f64(int(a[1], 16))),
+                                                                            int(a[0]))))),
     "log64": lambda a: f64_text(functions.log64(f32(int(a[0], 16)))),
     "cospi": lambda a: f64_text(functions.cospi(f64(int(a[0], 16)))),
     "sqrt": lambda a: f64_text(numbers.square_root(f64(int(a[0], 16)))),
@@ -231,7 +233,8 @@ NUMBERS = {
     "uniform": lambda a: f64_text(_stream(a)[0].uniform(int(a[3]))),
     "normal": lambda a: f64_text(_stream(a)[0].normal(int(a[3]))),
     "order": lambda a: str(draws.order(*map(int, a))),
-    "rate": lambda a: f64_text(functions.learning_rate(int(a[0]), f64(int(a[1], 16)), f64(int(a[2], 16)), *map(int, a[3:]))),
+    "rate": lambda a: f64_text(functions.learning_rate(int(a[0]), f64(int(a[1], 16)), f64(int(a[2], 16)),
+                                                       *map(int, a[3:]))),
     "frame": _frame,
 }
 for _name in ("exp", "log", "rsqrt"):
@@ -274,7 +277,8 @@ COMMITMENTS = {
     "data": lambda a: leaves.data_root(a[0], int(a[1]), shape_of(a[2]),
                                        [(a[i], bytes_of(a[i + 1])) for i in range(3, len(a), 2)]).hex(),
     "digest": lambda a: merkle.tagged(a[0], bytes_of(a[1])).hex(),
-    "inclusion": ok(lambda a: merkle.check_inclusion(bytes.fromhex(a[0]), int(a[1]), int(a[2]), bytes.fromhex(a[3]), hashes(a[4:]))),
+    "inclusion": ok(lambda a: merkle.check_inclusion(bytes.fromhex(a[0]), int(a[1]), int(a[2]), bytes.fromhex(a[3]),
+                                                     hashes(a[4:]))),
     "consistency": ok(lambda a: merkle.check_consistency(bytes.fromhex(a[0]), int(a[1]), bytes.fromhex(a[2]), int(a[3]),
                                                          hashes(a[4:]))),
     "multiproof": ok(_multiproof),

@@ -16,7 +16,8 @@ train: {steps: 4, batch: 4, seed: 3, commit_every: 2}
 optimizer: {name: sgd, lr: 0.1, momentum: 0.9, weight_decay: 0.001}
 """
 MODES = {  # name: fields
-    "logged": {}, "logged-bfloat16": {"arithmetic__grid": 16, "arithmetic__compute": "fp32", "arithmetic__encoding": "dense"},
+    "logged": {}, "logged-bfloat16": {"arithmetic__grid": 16, "arithmetic__compute": "fp32",
+                                      "arithmetic__encoding": "dense"},
     "logged-deep": {"arithmetic__grid": 16, "arithmetic__depth": 2097152},
     "logged-tau": {"arithmetic__grid": 16, "arithmetic__compute": "fp32", "arithmetic__threshold": "{fixed: 0.4}"},
     "exact": {"arithmetic__mode": "exact"}, "pinned": {"arithmetic__mode": "pinned"},
@@ -29,7 +30,8 @@ JOBS = {  # name: fields; each with the batch and the steps of the mode's run
     "logreg": {"model__arch": "logreg", "model__hidden": "[]"},
 }
 MODELS = ({"model__arch": "logreg"}, {"model__arch": "mlp", "model__hidden": "[7, 5]"}, {"model__arch": "lenet5"},
-          {"model__arch": "lenet5", "model__pool": "avg"}, {"model__arch": "vgg11"}, {"model__arch": "vgg16", "model__head": "torchvision"},
+          {"model__arch": "lenet5", "model__pool": "avg"}, {"model__arch": "vgg11"},
+          {"model__arch": "vgg16", "model__head": "torchvision"},
           {"model__arch": "resnet18", "model__width": 0.25}, {"model__arch": "resnet50"})
 
 
@@ -39,7 +41,8 @@ def verifier(*words):
 
 def train(report, folder, name, fields):
     out = folder / name
-    result = lockstep("train", folder / "job.yaml", "--run", out, "--data", folder / "data", "--snapshots", "all", *sets(**fields))
+    result = lockstep("train", folder / "job.yaml", "--run", out, "--data", folder / "data", "--snapshots", "all",
+                      *sets(**fields))
     return out if report.check(result.code == 0, f"{name}: training", result) else None
 
 
@@ -48,7 +51,8 @@ def same_run(report, folder, name, fields):
     if out is None:
         return None
     found = verifier("run", out, "--replay", folder / "data")
-    report.check(found.code == 0 and "every element computed again" in found.out, f"{name}: the verifier computes the same run", found)
+    report.check(found.code == 0 and "every element computed again" in found.out,
+                 f"{name}: the verifier computes the same run", found)
     root = lockstep("inspect", out)["root"]
     report.check(f"root {root}\n" in found.out, f"{name}: both name the root {root}", found)
     return out
@@ -61,7 +65,8 @@ def programs(report, folder):
     (folder / "large.yaml").write_text(JOB.replace("classes: 3, hidden: [5]", "classes: 10"))
     for fields in MODELS:
         name = " ".join(str(v) for v in fields.values())
-        planned = lockstep("plan", folder / "large.yaml", "--data", folder / "large", "-o", folder / "job.bin", *sets(**fields))
+        planned = lockstep("plan", folder / "large.yaml", "--data", folder / "large", "-o", folder / "job.bin",
+                           *sets(**fields))
         if report.check(planned.code == 0, f"{name}: plan", planned):
             found = subprocess.run([sys.executable, "-c", script, folder / "job.bin"], capture_output=True, text=True,
                                    env=environment({"PYTHONPATH": str(ROOT / "spec")}))
@@ -82,8 +87,10 @@ def flip(path, at, bit=0):
 
 def damage(report, folder, whole):
     """A flipped bit in each kind of file."""
-    places = {"job.bin": (20, -1), "job.yaml": (12, -9), "nonce": (0, 64), "leaves": (0, 30, -1), "rounding-log/frames": (0, 20, -1),
-              "heads/3": (12, -3), "snapshots/0000000000": (0, 13, -1), "snapshots/0000000004": (60, -5), "snapshots/0000000002": (-1,)}
+    places = {"job.bin": (20, -1), "job.yaml": (12, -9), "nonce": (0, 64), "leaves": (0, 30, -1),
+              "rounding-log/frames": (0, 20, -1),
+              "heads/3": (12, -3), "snapshots/0000000000": (0, 13, -1), "snapshots/0000000004": (60, -5),
+              "snapshots/0000000002": (-1,)}
     for name, offsets in places.items():
         for at in offsets:
             refused(report, folder, whole, name, f"byte {at}", lambda path, at=at: flip(path, at))
@@ -115,7 +122,8 @@ def refused(report, folder, whole, name, what, change):
 def lies(report, folder):
     """Consistent with their own roots, but not with the definitions: only computing again tells."""
     (folder / "every.yaml").write_text(JOB.replace("commit_every: 2", "commit_every: 1"))
-    for lie in ("poison-label", "drop-batch", "edit-weight", "freeze-layer", "skip-step", "wrong-lr", "low-precision", "bend-values",
+    for lie in ("poison-label", "drop-batch", "edit-weight", "freeze-layer", "skip-step", "wrong-lr", "low-precision",
+                "bend-values",
                 "forge-entry", "redundant-entries"):
         out = folder / f"lie-{lie}"
         told = cheat("train", folder / "every.yaml", "--run", out, "--data", folder / "data", "--lie", lie, "--at", 2,

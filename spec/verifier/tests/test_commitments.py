@@ -33,7 +33,8 @@ class Trees(unittest.TestCase):
                 for other in range(len(proof)):
                     bent = proof[:other] + [bytes([proof[other][0] ^ 1]) + proof[other][1:]] + proof[other + 1:]
                     self.assertRaises(Refused, merkle.check_inclusion, root, size, index, hashes[index], bent)
-                self.assertRaises(Refused, merkle.check_inclusion, root, size, index, hashes[index], proof + proof[:1] + [root])
+                self.assertRaises(Refused, merkle.check_inclusion, root, size, index, hashes[index],
+                                  proof + proof[:1] + [root])
                 for wrong in range(size):
                     if wrong != index:
                         self.assertRaises(Refused, merkle.check_inclusion, root, size, wrong, hashes[index], proof)
@@ -47,7 +48,8 @@ class Trees(unittest.TestCase):
                 proof = merkle.multiproof(hashes, list(given))
                 merkle.check_multiproof(root, size, given, proof)
                 first = min(given)
-                self.assertRaises(Refused, merkle.check_multiproof, root, size, {**given, first: hashes[first][::-1]}, proof)
+                self.assertRaises(Refused, merkle.check_multiproof, root, size, {**given, first: hashes[first][::-1]},
+                                  proof)
                 self.assertRaises(Refused, merkle.check_multiproof, root, size, given, proof + [root])
 
 
@@ -69,10 +71,13 @@ class Frames(unittest.TestCase):
 
 def job(**changes):
     fields = {f.path: f.default for f in jobs.FIELDS}
-    fields |= {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.width": 1.0,
-               "model.head": "cifar", "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0], "train.steps": 5,
+    fields |= {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max",
+               "model.width": 1.0,
+               "model.head": "cifar", "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
+               "train.steps": 5,
                "train.batch": 2, "train.seed": 1, "train.commit_every": 1, "optimizer.name": "sgd", "optimizer.lr": 0.1,
-               "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0, "schedule.name": "constant",
+               "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0,
+               "schedule.name": "constant",
                "schedule.warmup": 0, "arithmetic.mode": "logged", "arithmetic.grid": 32, "arithmetic.state_grid": 32}
     fields |= {key: bytes(32) for key in jobs.BINDING} | {"channels": 1, "height": 2, "width": 2, "samples": 8, "steps": 5}
     return fields | changes
@@ -96,7 +101,8 @@ class Jobs(unittest.TestCase):
 
     def test_refused_jobs(self):
         for changes in ({"train.epochs": 1}, {"train.steps": 0}, {"steps": 6}, {"samples": 1}, {"schedule.gamma": 0.5},
-                        {"arithmetic.grid": 33}, {"arithmetic.compute": "fp32"}, {"model.hidden": [0]}, {"data.shape": [1, 2]},
+                        {"arithmetic.grid": 33}, {"arithmetic.compute": "fp32"}, {"model.hidden": [0]},
+                        {"data.shape": [1, 2]},
                         {"optimizer.lr": -0.0}, {"name": "-n"}, {"arithmetic.mode": "pinned", "arithmetic.depth": 3},
                         {"arithmetic.mode": "other"}, {"schedule.name": "step"}):
             self.assertRaises(Refused, jobs.decode, jobs.encode(job(**changes)))
@@ -143,8 +149,10 @@ class Programs(unittest.TestCase):
 
     def test_all_models_build(self):
         for arch in models.MODELS:
-            init, step = models.programs(job(**{"model.arch": arch, "model.hidden": [4] if arch == "mlp" else [], "height": 32, "width": 32,
-                                                "model.width": 0.1 if arch in models.READS["model.width"] else 1.0, "channels": 3}))
+            init, step = models.programs(job(**{"model.arch": arch, "model.hidden": [4] if arch == "mlp" else [],
+                                                "height": 32, "width": 32,
+                                                "model.width": 0.1 if arch in models.READS["model.width"] else 1.0,
+                                                "channels": 3}))
             self.assertEqual(init.ops[-1].kind, "commit")
             self.assertEqual(len(step.ops[-1].inputs), step.states)
 

@@ -28,8 +28,10 @@ class Cases(unittest.TestCase):
         self.assertEqual(complaints(CASE), 0)
 
     def test_each_changed_line_is_noticed(self):
-        for old, new in (("value 3f800000", "value 3f800001"), ("- value", "1 redundant"), ("1x1\n", "1x2\n"), ("words 3f8", "words 3f9"),
-                         ("twin 0 0 0", "refuse"), ("op matmul 2", "op matmul 1"), ("ints 0 0", "ints 0 2"), ("33800000", "33800001"),
+        for old, new in (("value 3f800000", "value 3f800001"), ("- value", "1 redundant"), ("1x1\n", "1x2\n"),
+                         ("words 3f8", "words 3f9"),
+                         ("twin 0 0 0", "refuse"), ("op matmul 2", "op matmul 1"), ("ints 0 0", "ints 0 2"),
+                         ("33800000", "33800001"),
                          ("check", "chekc"), ("f32 32", "f32 16"), ("twin 0 0 0", "record " + 64 * "0")):
             self.assertGreater(complaints(CASE.replace(old, new)), 0, new)
 

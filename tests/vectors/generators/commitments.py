@@ -51,12 +51,14 @@ def inclusions(out):
                 out.add("inclusion", root.hex(), 2 * size, index, leaf(index).hex(), hexes(proof), expect="refuse")
                 out.add("inclusion", root.hex(), size, index, leaf(index).hex(), hexes(proof[:-1]), expect="refuse")
                 out.add("inclusion", root.hex(), size, index, leaf(index).hex(), hexes(proof[1:]), expect="refuse")
-                out.add("inclusion", root.hex(), size, index, leaf(index).hex(), hexes([leaf(97)] + proof[1:]), expect="refuse")
+                out.add("inclusion", root.hex(), size, index, leaf(index).hex(), hexes([leaf(97)] + proof[1:]),
+                        expect="refuse")
             if len(proof) > 1:
                 out.add("inclusion", root.hex(), size, index, leaf(index).hex(), hexes(proof[::-1]), expect="refuse")
     out.about("a node passed off as a leaf: the path is right, but a leaf's hash begins with another byte")
     four = [leaf(i) for i in range(4)]
-    out.add("inclusion", merkle.head_of_hashes(four).hex(), 4, 0, merkle.node_hash(*four[:2]).hex(), merkle.node_hash(*four[2:]).hex(),
+    out.add("inclusion", merkle.head_of_hashes(four).hex(), 4, 0, merkle.node_hash(*four[:2]).hex(),
+            merkle.node_hash(*four[2:]).hex(),
             expect="refuse")
 
 
@@ -82,7 +84,8 @@ def consistencies(out):
 
 def multiproofs(out):
     out.about("each: the proof, then another root, leaf, index, no leaf, a hash too many, too few, another")
-    for size, indexes in ((1, [0]), (5, [0]), (5, [0, 4]), (5, [0, 1, 2, 3, 4]), (8, [2, 3]), (8, [1, 6]), (33, [0, 31, 32]), (33, [7])):
+    for size, indexes in ((1, [0]), (5, [0]), (5, [0, 4]), (5, [0, 1, 2, 3, 4]), (8, [2, 3]), (8, [1, 6]),
+                          (33, [0, 31, 32]), (33, [7])):
         hashes = [leaf(i) for i in range(size)]
         root, proof = merkle.head_of_hashes(hashes), merkle.multiproof(hashes, indexes)
 
@@ -111,8 +114,10 @@ def write_leaves():
     a, b = ["fc.bias", "f32", "10", h[0]], ["fc.weight", "f32", "10x784", h[1]]
     out.about("states: strictly ascending by the bytes of their names")
     out.add("state")
-    for tensors, good in (([a], True), ([a, b], True), ([b, a], False), ([a, a], False), ([["é", "f32", "1", h[2]], ["z", "f32", "1", h[2]]], False),
-                          ([["z", "f32", "1", h[2]], ["é", "f32", "1", h[2]]], True), ([["a", "f32", "1", h[0]], ["a.b", "f32", "2x3x4x5", h[1]]], True),
+    for tensors, good in (([a], True), ([a, b], True), ([b, a], False), ([a, a], False),
+                          ([["é", "f32", "1", h[2]], ["z", "f32", "1", h[2]]], False),
+                          ([["z", "f32", "1", h[2]], ["é", "f32", "1", h[2]]], True),
+                          ([["a", "f32", "1", h[0]], ["a.b", "f32", "2x3x4x5", h[1]]], True),
                           ([["n" * 255, "f32", "3", h[0]]], True), ([["n" * 256, "f32", "3", h[0]]], False)):
         out.add("state", *tensors)
         assert out.lines[-1].endswith("refuse") != good
@@ -146,7 +151,8 @@ def runs(out):
     out.about("run leaves, and bytes that are none")
     for data in (start, later, leaves.run_leaf(h[1], (1 << 64) - 1, *h[3:6])):
         out.add("runleaf", data.hex(), expect="ok")
-        for other in (data[:-1], data + b"\0", b"ls1/rum" + data[7:], data[:7] + b"\2" + data[8:], data[:7] + bytes([1 - data[7]]) + data[8:],
+        for other in (data[:-1], data + b"\0", b"ls1/rum" + data[7:], data[:7] + b"\2" + data[8:],
+                      data[:7] + bytes([1 - data[7]]) + data[8:],
                       data[:7], b"\0" + data):
             out.add("runleaf", other.hex(), expect="refuse")
     out.add("runleaf", leaves.run_leaf(h[1], 0, *h[3:6]).hex(), expect="refuse")
@@ -159,9 +165,12 @@ def heads(out):
     run, size, root = text.split("\n")[:3]
     out.add("head", text.encode().hex(), expect="ok")
     out.add("head", leaves.head_text(leaf(1), (1 << 64) - 1, leaf(2)).hex(), expect="ok")
-    for lines in ([run, "017", root], [run, "0", root], [run, "+17", root], [run, " 17", root], [run, "18446744073709551616", root],
-                  [run, "", root], [run.upper(), size, root], [run[:9] + run[9:].upper(), size, root], [run[:-1], size, root],
-                  ["locksteps" + run[8:], size, root], [run, size, root[:-1]], [run, size, root[:-2] + "=="], [run, size, root + "\n"],
+    for lines in ([run, "017", root], [run, "0", root], [run, "+17", root], [run, " 17", root],
+                  [run, "18446744073709551616", root],
+                  [run, "", root], [run.upper(), size, root], [run[:9] + run[9:].upper(), size, root],
+                  [run[:-1], size, root],
+                  ["locksteps" + run[8:], size, root], [run, size, root[:-1]], [run, size, root[:-2] + "=="],
+                  [run, size, root + "\n"],
                   [run, size, root, "x"], [run, size], [run + " ", size, root], [run, size, root.replace("=", "A")]):
         out.add("head", ("\n".join(lines) + "\n").encode().hex(), expect="refuse")
     for other in (text[:-1], text.replace("\n", "\r\n"), "", text + text):

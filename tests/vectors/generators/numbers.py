@@ -24,7 +24,8 @@ def write_rounding():
     for bits in (32, 31, 24, 19, 17, 16):
         out.about(f"a grid of {bits} bits: edges, middles of intervals and their neighbours")
         least, largest = two_to(-149 + 32 - bits), two_to(128) - two_to(127 - (bits - 9))
-        places = [least / 2, least, least * 3 / 2, two_to(-126) - least / 2, two_to(-126), two_to(-126) + least / 2, largest,
+        places = [least / 2, least, least * 3 / 2, two_to(-126) - least / 2, two_to(-126), two_to(-126) + least / 2,
+                  largest,
                   (largest + two_to(128)) / 2, two_to(128)]
         places += [1 + (2 * k + 1) * two_to(-(bits - 8)) for k in (0, 1, 2 ** (bits - 9) - 1)]
         for pattern in EDGES64 + [p for q in places for p in around(q)] + [p | 1 << 63 for q in places[:9] for p in around(q)]:
@@ -39,10 +40,12 @@ def write_rounding():
 
 def write_functions():
     out, draw = Statements("Functions", NUMBERS), Draw(2)
-    special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "7f7fffff", "ff7fffff",
+    special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "7f7fffff",
+               "ff7fffff",
                "3f800000", "bf800000", "00800000", "007fffff"]
     near = {"exp": "42b17217 42b17218 c2cff1b4 c2cff1b5 c2ce8ecf 33000000 b3000000 33800000 38d1b717".split(),
-            "log": "3f800001 3f7fffff 40000000 3c413d3a 41178feb 4c5d65a5 65d890d3 6f31a8ec 402df854".split(),  # five near middles
+            "log": "3f800001 3f7fffff 40000000 3c413d3a 41178feb 4c5d65a5 65d890d3 6f31a8ec 402df854".split(),
+            # five near middles
             "rsqrt": "40800000 3e800000 40000000 40400000 3f7fffff 3f800001 00000003".split()}
     for name in ("exp", "log", "rsqrt"):
         out.about(f"{name}: special arguments, known hard ones, and drawn ones")
@@ -62,10 +65,12 @@ def pinned(out, draw):
     out.about("log64: every interval of the mantissa, exponents at both ends")
     for i in range(128):
         out.add("log64", f"{0x3F000000 + (i << 16) + (draw.u32() & 0xFFFF):08x}")
-    for w in ("00000000", "80000000", "7f800000", "ff800000", "7fc00000", "bf800000", "00000001", "007fffff", "7f7fffff", "3f800000"):
+    for w in ("00000000", "80000000", "7f800000", "ff800000", "7fc00000", "bf800000", "00000001", "007fffff", "7f7fffff",
+              "3f800000"):
         out.add("log64", w)
     out.about("cospi: quadrants, their borders, the domain's end")
-    for x in ("0", "-0x0p+0", "1/4", "1/2", "3/4", "1", "-1", "5/4", "3/2", "7/4", "2", "1/3", "-2/3", "1/1000000", "1048576", "1048575.75",
+    for x in ("0", "-0x0p+0", "1/4", "1/2", "3/4", "1", "-1", "5/4", "3/2", "7/4", "2", "1/3", "-2/3", "1/1000000",
+              "1048576", "1048575.75",
               "1048577", "-1048576"):
         out.add("cospi", num(x))
     for bits in EDGES64[2:8]:
@@ -112,7 +117,8 @@ def write_sums():
     for n in (0, 1, 2, 15, 16, 17, 255, 256, 257, 4095, 4096, 4097, 65536, 65537):
         out.add("rsum", gen, n)
     out.about("several runs: a block ends with its run; empty runs leave no trace")
-    for lengths in ([0, 0], [1, 1], [100, 100, 100], [256, 1], [1, 256], [0, 5, 0], [255, 2], [300, 300, 300], [16] * 300, [1] * 257, [3, 0, 500]):
+    for lengths in ([0, 0], [1, 1], [100, 100, 100], [256, 1], [1, 256], [0, 5, 0], [255, 2], [300, 300, 300], [16] * 300,
+                    [1] * 257, [3, 0, 500]):
         out.add("rsum", gen, lengths)
     out.about("strided sums")
     for n in (0, 1, 2, 16, 255, 256, 257, 513, 65537):
@@ -172,7 +178,8 @@ def write_random():
 def write_rates():
     out = Statements("Learning rates", NUMBERS)
     out.about("constant, step, cosine; before, at and after the end of a warm-up")
-    for kind, every, warmup, steps in ((0, 1, 0, 5), (0, 1, 4, 5), (1, 1, 0, 50), (1, 7, 3, 90), (2, 1, 0, 11), (2, 1, 10, 1000)):
+    for kind, every, warmup, steps in ((0, 1, 0, 5), (0, 1, 4, 5), (1, 1, 0, 50), (1, 7, 3, 90), (2, 1, 0, 11),
+                                       (2, 1, 10, 1000)):
         for t in sorted({1, 2, warmup, warmup + 1, warmup + 2, steps // 2, steps} - {0}):
             out.add("rate", kind, num("0.1"), num("0.3"), every, warmup, steps, t)
     return out.text()
@@ -180,8 +187,10 @@ def write_rates():
 
 def write_frames():
     out, draw = Statements("Frames of the rounding log: canonical ones, and others", NUMBERS), Draw(5)
-    sets = [(1, []), (1, [(0, 0)]), (1, [(0, 1)]), (5, [(4, 1)]), (6, [(5, 0)]), (100, [(0, 1), (99, 0)]), (65536, [(0, 0)]),
-            (65536, [(65535, 1)]), (65536, [(i, i >> 3 & 1) for i in range(1000, 1040)]), (40, [(i, i & 1) for i in range(40)])]
+    sets = [(1, []), (1, [(0, 0)]), (1, [(0, 1)]), (5, [(4, 1)]), (6, [(5, 0)]), (100, [(0, 1), (99, 0)]),
+            (65536, [(0, 0)]),
+            (65536, [(65535, 1)]), (65536, [(i, i >> 3 & 1) for i in range(1000, 1040)]),
+            (40, [(i, i & 1) for i in range(40)])]
     for elements, every in ((300, 3), (300, 20), (65536, 3000), (2000, 150)):
         sets.append((elements, [(i, draw.below(2)) for i in range(elements) if not draw.below(every)]))
     for elements, found in sets:
@@ -192,9 +201,12 @@ def write_frames():
             out.add("frame", encoding, elements, data.hex() or "-", expect=" ".join(f"{i}:{b}" for i, b in found))
             mutations(out, draw, encoding, elements, data)
     out.about("other bytes")
-    for encoding, elements, data in (("sparse", 5, "10"), ("sparse", 5, "1000"), ("sparse", 5, "00ff"), ("sparse", 5, "0f"), ("sparse", 5, "11"),
-                                     ("sparse", 5, "ff00"), ("dense", 5, "-"), ("dense", 5, "10f3"), ("dense", 5, "10ff"), ("dense", 1, "1003"),
-                                     ("dense", 5, "00"), ("sparse", 65536, "0f7fff"), ("sparse", 3, "007f7f"), ("dense", 6, "1000"),
+    for encoding, elements, data in (("sparse", 5, "10"), ("sparse", 5, "1000"), ("sparse", 5, "00ff"), ("sparse", 5, "0f"),
+                                     ("sparse", 5, "11"),
+                                     ("sparse", 5, "ff00"), ("dense", 5, "-"), ("dense", 5, "10f3"), ("dense", 5, "10ff"),
+                                     ("dense", 1, "1003"),
+                                     ("dense", 5, "00"), ("sparse", 65536, "0f7fff"), ("sparse", 3, "007f7f"),
+                                     ("dense", 6, "1000"),
                                      ("dense", 6, "100000"), ("dense", 6, "10000000")):
         out.add("frame", encoding, elements, data)
     return out.text()

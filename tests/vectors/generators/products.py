@@ -51,7 +51,8 @@ EDGES = {  # name: (terms, also on grids); the values are exact sums
     "tie.bfloat16.up": (["0x1.02p+0", "0x1p-8"], ("16",)),
     "tie.tf32": ([1, "0x1p-11", "-0x1p-140"], ("19",)),
     "cancel.to_zero": ([3, -1, -2], ("32", "16")),
-    "cancel.to_least": ([("0x1.fffffep+127", "0x1.fffffep+127"), ("-0x1.fffffep+127", "0x1.fffffep+127"), ("0x1p-149", 1)], ()),
+    "cancel.to_least": ([("0x1.fffffep+127", "0x1.fffffep+127"), ("-0x1.fffffep+127", "0x1.fffffep+127"), ("0x1p-149", 1)],
+                        ()),
     "cancel.large": ([("0x1p+100", "0x1p+27"), ("-0x1p+100", "0x1.fffffep+26"), ("-0x1p+100", "0x1p+3")], ()),
     "cancel.what_fp64_loses": ([("0x1p+60", 1), (1, 1), ("-0x1p+60", 1)], ()),
     "negative_zero.factors": ([("-0", 1), ("-0", "-0")], ()),
@@ -92,7 +93,8 @@ def write():
     for name, (terms, grids) in EDGES.items():
         for grid in grids or ("32",):
             out.add(f"edge.{name}.{grid}", "matmul", dot(*terms), (0, 0), grid=f"{grid} 32")
-    out.add("edge.padding_is_no_term", "conv2d", ["f32 1x1x2x2 " + words(1, 1, 1, 1), "f32 1x1x3x3 " + words("inf", *[1] * 8)],
+    out.add("edge.padding_is_no_term", "conv2d", ["f32 1x1x2x2 " + words(1, 1, 1, 1),
+                                                  "f32 1x1x3x3 " + words("inf", *[1] * 8)],
             (1, 1), checks=[0, 1, 2, 3])
     out.add("edge.bias_not_finite", "matmul", [*dot(1, 2), "f32 1 " + words("-inf")], (0, 0))
     out.add("edge.bias_decides_a_tie", "matmul", [*dot(1, "0x1p-24"), "f32 1 " + words("0x1p-149")], (0, 0))
@@ -100,7 +102,8 @@ def write():
             checks=[0, 1, 6, 12])
     for k in (600, 2304):
         out.add(f"long.{k}", "matmul", [f"f32 2x{k} gen 21 110 20", f"f32 {k}x2 gen 22 110 20"], (0, 0), checks=[0, 3])
-        out.add(f"long.{k}.ints", "matmul", [f"f32 2x{k} int 23 9", f"f32 {k}x2 int 24 9"], (0, 0), grid="16 32", checks=[0, 3])
+        out.add(f"long.{k}.ints", "matmul", [f"f32 2x{k} int 23 9", f"f32 {k}x2 int 24 9"], (0, 0), grid="16 32",
+                checks=[0, 3])
     return out.text()
 
 
@@ -140,7 +143,8 @@ def logged_cases():
         yield f"fp32.within.{grid}", [1, half, "0x1p-20"], "bound fp32", grid
         yield f"fp32.beyond.{grid}", [1, half, "0x1p-17"], "bound fp32", grid
     yield "fp32.floor", [("0x1p-133", 1), ("0x1p-134", 1), ("0x1p-149", "0x1p-2")], "bound fp32", "16"
-    for tau, name in (("3fd999999999999a", "0.4"), ("3fd0000000000000", "quarter"), ("3fd0000000000001", "just_over_quarter"),
+    for tau, name in (("3fd999999999999a", "0.4"), ("3fd0000000000000", "quarter"),
+                      ("3fd0000000000001", "just_over_quarter"),
                       ("3fdffffffffffffe", "nearly_half")):
         for more in ("0x1p-60", "0x1p-27", "0x1p-25", "-0x1p-26"):
             yield f"tau.{name}.{more}", [1, "0x1p-24", more], f"tau {tau}", "32"
@@ -149,19 +153,23 @@ def logged_cases():
 def write_logged():
     out = Cases("Entries of the rounding log: redundant, overriding, forged")
     for name, terms, bound, grid in logged_cases():
-        out.add(f"logged.{name}", "matmul", dot(*terms), (0, 0), grid=f"{grid} 32", mode="logged", bound=bound.removeprefix("bound "),
+        out.add(f"logged.{name}", "matmul", dot(*terms), (0, 0), grid=f"{grid} 32", mode="logged",
+                bound=bound.removeprefix("bound "),
                 checks=BOTH)
-    inputs = ["f32 1x1x3x3 " + words(1, "0x1p-24", 0, 0, 0, 0, 0, 0, 0), "f32 1x1x1x2 " + words(1, 1), "f32 1 " + words("0x1p-60")]
+    inputs = ["f32 1x1x3x3 " + words(1, "0x1p-24", 0, 0, 0, 0, 0, 0, 0), "f32 1x1x1x2 " + words(1, 1),
+              "f32 1 " + words("0x1p-60")]
     out.add("logged.bias_is_a_term", "conv2d", inputs, (1, 0), mode="logged", checks=[(0, 0, 0), (0, 0, 1), (0, 1, None)])
     # B lies between 513 and 514 times 2^-53·S: only with all 513 taps counted is the entry admissible
     three = words(1, "0x1p-24", "0x1.00cp-44")
-    out.add("logged.padded_taps_count_in_K", "conv2d", ["f32 1x1x1x3 " + three, "f32 1x1x19x27 " + words(*[1] * 513)], (1, 12),
+    out.add("logged.padded_taps_count_in_K", "conv2d", ["f32 1x1x1x3 " + three, "f32 1x1x19x27 " + words(*[1] * 513)],
+            (1, 12),
             mode="logged", checks=[(0, 0, 0), (0, 3, 0), (0, 6, 1)])
     out.add("logged.fewer_taps", "conv2d", ["f32 1x1x1x3 " + three, "f32 1x1x1x3 " + words(1, 1, 1)], (1, 0), mode="logged",
             checks=[(0, 0, 0), (0, 0, 1)])
     for seed in range(6):
         k = 33 + 97 * seed
-        out.add(f"logged.bfloat16.random.{seed}", "matmul", [f"f32 3x{k} int {seed} 3", f"f32 {k}x3 int {seed + 50} 3"], (0, 0),
+        out.add(f"logged.bfloat16.random.{seed}", "matmul", [f"f32 3x{k} int {seed} 3", f"f32 {k}x3 int {seed + 50} 3"],
+                (0, 0),
                 grid="16 32", mode="logged", bound=("depth 0", "fp32", "tau 3fd999999999999a")[seed % 3],
                 checks=[(0, i, e) for i in (0, 4, 8) for e in (None, 0, 1)])
     return out.text()
@@ -178,28 +186,34 @@ def write_pinned():
     for k in (1, 255, 256, 257, 511, 512, 513, 1025):
         inputs = [f"f32 2x{k} gen 31 112 16", f"f32 {k}x2 gen 32 112 16"]
         out.add(f"pinned.blocks.{k}", "matmul", inputs, (0, 0), mode="pinned", checks=[0, 1, 2, 3])
-        out.add(f"pinned.blocks.{k}.bias", "matmul", inputs + ["f32 2 gen 33 120 4"], (0, 0), mode="pinned", checks=[0, 1, 2, 3])
+        out.add(f"pinned.blocks.{k}.bias", "matmul", inputs + ["f32 2 gen 33 120 4"], (0, 0), mode="pinned",
+                checks=[0, 1, 2, 3])
     ones = [("0x1p-24", 1)] * 255
     out.add("pinned.order.large_first", "matmul", dot(1, *ones), (0, 0), mode="pinned")
     out.add("pinned.order.large_last", "matmul", dot(*ones, 1), (0, 0), mode="pinned")
-    out.add("pinned.blocks_are_added_in_order", "matmul", dot(*[0] * 256, 1, *[0] * 255, "0x1p-24", *[0] * 255, "0x1p-24"), (0, 0),
+    out.add("pinned.blocks_are_added_in_order", "matmul", dot(*[0] * 256, 1, *[0] * 255, "0x1p-24", *[0] * 255, "0x1p-24"),
+            (0, 0),
             mode="pinned")
-    out.add("pinned.bias_in_last_block", "matmul", [*dot(1, *[0] * 255, "0x1p-24"), "f32 1 " + words("0x1p-24")], (0, 0), mode="pinned")
+    out.add("pinned.bias_in_last_block", "matmul", [*dot(1, *[0] * 255, "0x1p-24"), "f32 1 " + words("0x1p-24")], (0, 0),
+            mode="pinned")
     out.add("pinned.padded_taps_count_in_k", "conv2d", ["f32 1x1x2x129 gen 41 120 6", "f32 1x1x3x129 gen 42 120 6"], (1, 1),
             mode="pinned", checks=[0, 2, 3, 5])
     out.add("pinned.fused", "matmul", dot(("0x1.000002p+0", "0x1.000002p+0"), -1, "-0x1p-22"), (0, 0), mode="pinned")
     out.add("pinned.negative_zero", "matmul", dot(("-0", 1), ("0x1p-149", "-0x1p-149")), (0, 0), mode="pinned")
     out.add("pinned.subnormal", "matmul", dot(("0x1p-149", "0x1p-1"), ("0x1p-149", "0x1.000002p-1")), (0, 0), mode="pinned")
-    out.add("pinned.overflow_stays", "matmul", dot("0x1.fffffep+127", "0x1.fffffep+127", "-0x1.fffffep+127"), (0, 0), mode="pinned")
+    out.add("pinned.overflow_stays", "matmul", dot("0x1.fffffep+127", "0x1.fffffep+127", "-0x1.fffffep+127"), (0, 0),
+            mode="pinned")
     out.add("pinned.overflow_of_blocks", "matmul", dot("0x1.fffffep+127", *[0] * 255, "0x1.fffffep+127", *[0] * 255,
                                                        "-0x1.fffffep+127"), (0, 0), mode="pinned")
     for name in ("inf", "-inf", "nan"):
         out.add(f"pinned.factor.{name}", "matmul", dot(1, (name, 1), 2), (0, 0), mode="pinned")
         out.add(f"pinned.factor.{name}.times_zero", "matmul", dot(1, (name, 0), 2), (0, 0), mode="pinned")
         out.add(f"pinned.bias.{name}", "matmul", [*dot(1, 2), "f32 1 " + words(name)], (0, 0), mode="pinned")
-        out.add(f"pinned.padding_beside.{name}", "conv2d", ["f32 1x1x2x2 " + words(1, 1, 1, 1), "f32 1x1x3x3 " + words(name, *[1] * 8)],
+        out.add(f"pinned.padding_beside.{name}", "conv2d", ["f32 1x1x2x2 " + words(1, 1, 1, 1),
+                                                            "f32 1x1x3x3 " + words(name, *[1] * 8)],
                 (1, 1), mode="pinned", checks=[0, 1, 2, 3])
     out.add("pinned.rounded_twice", "matmul", dot(1, "0x1p-8", "0x1p-30"), (0, 0), grid="16 32", mode="pinned")
-    out.add("pinned.empty_sum", "conv2d_dinput", ["f32 1x1x2x2 gen 5 120 8", "f32 1x1x1x1 " + words(1)], (3, 0, 5, 5), mode="pinned",
+    out.add("pinned.empty_sum", "conv2d_dinput", ["f32 1x1x2x2 gen 5 120 8", "f32 1x1x1x1 " + words(1)], (3, 0, 5, 5),
+            mode="pinned",
             checks=[0, 1, 6, 12])
     return out.text()

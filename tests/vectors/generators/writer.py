@@ -1,6 +1,6 @@
 """Turns cases into lines. Draws come from a Philox stream of its own, so that the files never change by themselves."""
 from verifier import draws, vectors
-from verifier.numbers import Refused, bits64, round64, round_exact
+from verifier.numbers import bits64, round64, round_exact
 
 TWIN_TRIES = 12
 TWIN_WORDS = 600  # cases with larger inputs have no twin: looking for one takes too long
@@ -127,6 +127,3 @@ class Statements:
 
     def text(self):
         return "\n".join(self.lines) + "\n"
-
-
-__all__ = ["Cases", "Draw", "Refused", "Statements", "num", "word", "words"]
