@@ -98,7 +98,7 @@ static const struct bad bad_cases[] = {
 	 "j.yaml:2:7: name: found -x, expected a name of at most 64 of A-Z a-z 0-9 . _ -\n  hint: what people call this job"},
 	{"arch: mlp", "arch: MLP",
 	 "j.yaml:3:15: model.arch: found MLP, expected a word of at most 32 of a-z 0-9 _ -\n"
-	 "  hint: the model: logreg, mlp, lenet5, vgg11, vgg16, resnet18, resnet50"},
+	 "  hint: the model; lockstep init --list shows them"},
 	{"[32, 16]", "[32, 0]",
 	 "j.yaml:3:41: model.hidden: found a list, expected a list of at most 16 integers from 1 to 65536\n"
 	 "  hint: widths of the hidden layers (mlp)"},
