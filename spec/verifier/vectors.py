@@ -271,6 +271,7 @@ def _job(a):
 COMMITMENTS = {
     "tree": lambda a: merkle.head([bytes_of(b) for b in a]).hex(),
     "tensor": lambda a: leaves.tensor_root(gen_values(a, int(a[3]))).hex(),
+    "chunk": lambda a: merkle.leaf_hash(leaves.chunk_leaf(gen_values(a, int(a[3])))).hex(),
     "state": lambda a: leaves.state_root(tensors(a)).hex(),
     "log": lambda a: merkle.leaf_hash(leaves.log_leaf(*map(int, a[:3]), bytes_of(a[3]))).hex(),
     "step": lambda a: merkle.leaf_hash(leaves.step_leaf(int(a[0]), tensors(a[1:]))).hex(),

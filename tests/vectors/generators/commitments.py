@@ -110,6 +110,8 @@ def write_leaves():
     out.about("tensor roots: chunks of 256 words, the last with its true length")
     for count in (0, 1, 255, 256, 257, 512, 513, 1024, 5000):
         out.add("tensor", 1, 100, 40, count)
+    for count in (0, 1, 255, 256, 257):
+        out.add("chunk", 1, 100, 40, count)
     h = [leaf(i).hex() for i in range(8)]
     a, b = ["fc.bias", "f32", "10", h[0]], ["fc.weight", "f32", "10x784", h[1]]
     out.about("states: strictly ascending by the bytes of their names")
