@@ -1,5 +1,5 @@
 // Proofs of several leaves: every set of leaves of every small tree, and what is none.
-#include "base/support.h"
+#include "base/statements.h"
 
 #include <lockstep/commit.h>
 
@@ -142,11 +142,46 @@ static void huge_sizes_end(void **state)
 	ls_hasher_free(t.hasher);
 }
 
+/* multiproof root SIZE COUNT INDEX hash … path… */
+static bool multiproof(const vectors *v, int words, answer *a)
+{
+	enum { LEAVES = 64, HASHES = 128 };
+	ls_shown_leaf leaf[LEAVES];
+	ls_hash root, proof[HASHES];
+	size_t leaves, count = 0;
+	bool valid;
+	ls_hasher *hasher;
+	if (!vectors_is(v, 0, "multiproof"))
+		return false;
+	leaves = (size_t)vectors_int(v, 3);
+	vectors_expect(v, ls_hash_unhex(&root, v->word[1]) && leaves <= LEAVES, "a root and few leaves");
+	if (4 + 2 * (int)leaves > words) { // a spoilt count
+		answer_put(a, "refuse");
+		return true;
+	}
+	for (size_t i = 0; i < leaves; i++) {
+		leaf[i].index = (uint64_t)vectors_int(v, 4 + 2 * (int)i);
+		vectors_expect(v, ls_hash_unhex(&leaf[i].hash, v->word[5 + 2 * (int)i]), "a hash");
+	}
+	for (int i = 4 + 2 * (int)leaves; i < words; i++)
+		vectors_expect(v, count < HASHES && ls_hash_unhex(&proof[count++], v->word[i]), "a hash");
+	assert_int_equal(ls_hasher_open(&hasher, 1, NULL), LS_OK);
+	assert_int_equal(ls_multiproof_verify(&valid, &root, (uint64_t)vectors_int(v, 2), leaf, leaves, proof, count, hasher), LS_OK);
+	ls_hasher_free(hasher);
+	answer_put(a, valid ? "ok" : "refuse");
+	return true;
+}
+
+static void vectors_agree(void **state)
+{
+	statements_check("commit/multiproofs.txt", multiproof, 20); // most of them are refused already
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_set_of_small_trees), cmocka_unit_test(one_leaf_is_an_inclusion_proof),
-		cmocka_unit_test(wrong_use_is_refused), cmocka_unit_test(huge_sizes_end),
+		cmocka_unit_test(wrong_use_is_refused), cmocka_unit_test(huge_sizes_end), cmocka_unit_test(vectors_agree),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
