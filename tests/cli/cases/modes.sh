@@ -18,9 +18,3 @@ run 1 diff exact pinned
 printf x >>exact/rounding-log/frames
 run 1 verify exact
 run 2 calibrate tiny.yaml --platforms native,naive -o t.json --set arithmetic.mode=exact
-keys 0 "platforms" bench tiny.yaml --rounds 2 --threads 1 >log
-"$PYTHON" - <<'END'
-import json
-row = json.loads(open("keys.out").read().splitlines()[-1])["platforms"][0]
-print([key for key in ("exact_seconds", "exact_ratio", "pinned_seconds", "pinned_ratio") if not row[key] > 0])
-END
