@@ -8,6 +8,7 @@ struct ls_hasher {
 	EVP_MD *md;
 	int workers;
 	EVP_MD_CTX **context; /* one per worker */
+	ls_commit__two_fn two;
 };
 
 bool ls_hash_equal(const ls_hash *a, const ls_hash *b)
@@ -35,7 +36,8 @@ static ls_status open_context(EVP_MD_CTX **out, EVP_MD *md, ls_error *err)
 	return LS_OK;
 }
 
-ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
+/* `bulk`: many equal messages are to come, so that two at once are worth the self-test. */
+static ls_status open_hasher(ls_hasher **out, int workers, bool bulk, ls_error *err)
 {
 	ls_status status = LS_OK;
 	ls_hasher *h = NULL;
@@ -58,6 +60,7 @@ ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
 	}
 	for (; h->workers < workers; h->workers++)
 		LS_TRY(open_context(&h->context[h->workers], h->md, err));
+	h->two = bulk ? ls_commit__two_pick(h->md) : NULL;
 	*out = h;
 	h = NULL;
 done:
@@ -65,6 +68,11 @@ done:
 		EVP_MD_CTX_free(h->context[h->workers]); // the one that failed to start
 	ls_hasher_free(h);
 	return status;
+}
+
+ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
+{
+	return open_hasher(out, workers, true, err);
 }
 
 void ls_hasher_free(ls_hasher *h)
@@ -81,6 +89,11 @@ void ls_hasher_free(ls_hasher *h)
 int ls_hasher_workers(const ls_hasher *h)
 {
 	return h->workers;
+}
+
+ls_commit__two_fn ls_commit__hasher_two(const ls_hasher *h)
+{
+	return h->two;
 }
 
 ls_status ls_commit__digest(ls_hash *out, const ls_commit__part *parts, int count, ls_hasher *h, int worker)
@@ -118,7 +131,7 @@ ls_status ls_hash_tagged(ls_hash *out, const char *tag, const void *data, size_t
 	const ls_commit__part parts[] = {{LS_COMMIT_LEAF_PREFIX, 1}, {tag, strlen(tag)}, {data, len}};
 	ls_hasher *h = NULL;
 	ls_status status = LS_OK;
-	LS_TRY(ls_hasher_open(&h, 1, NULL));
+	LS_TRY(open_hasher(&h, 1, false, NULL));
 	LS_TRY(ls_commit__digest(out, parts, 3, h, 0));
 done:
 	ls_hasher_free(h);
