@@ -113,7 +113,7 @@ done:
 	return status;
 }
 
-ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err)
+ls_status ls_run__check_metrics(const ls_run *run, uint64_t leaves, uint64_t *end, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	uint64_t first, last;
@@ -122,18 +122,26 @@ ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *e
 	if (!lines)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
 	ls_run__lines_over(lines, run->metrics_file);
-	for (uint64_t leaf = 1; leaf < run->leaves && !damage->found; leaf++) {
+	for (uint64_t leaf = 1; leaf < leaves && !damage->found; leaf++) {
 		ls_run_leaf_steps(run, leaf, &first, &last);
 		LS_TRY(check_leaf(lines, first, last, &run->leaf[leaf].metrics, &good, err));
 		if (!good)
 			ls_run__damage(damage, "metrics.jsonl", first, "the lines of steps %llu to %llu do not hash to the leaf's metrics digest",
 			               (unsigned long long)first, (unsigned long long)last);
 	}
-	if (!damage->found && lines->next != ls_file_size(run->metrics_file))
-		ls_run__damage(damage, "metrics.jsonl", 0, "found %llu bytes after the last leaf's lines, expected the end",
-		               (unsigned long long)(ls_file_size(run->metrics_file) - lines->next));
+	*end = lines->next;
 done:
 	ls_free(lines);
+	return status;
+}
+
+ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err)
+{
+	uint64_t end;
+	ls_status status = ls_run__check_metrics(run, run->leaves, &end, damage, err);
+	if (status == LS_OK && !damage->found && end != ls_file_size(run->metrics_file))
+		ls_run__damage(damage, "metrics.jsonl", 0, "found %llu bytes after the last leaf's lines, expected the end",
+		               (unsigned long long)(ls_file_size(run->metrics_file) - end));
 	return status;
 }
 
