@@ -53,7 +53,7 @@ ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err);
 /* Whether the folder is missing, empty, or holds what a start leaves that was cut off before its end: there is nothing that
  * could be gone on with, and nothing that would be lost. */
-bool ls_run_is_unstarted(const char *dir);
+ls_status ls_run_is_unstarted(bool *out, const char *dir, ls_error *err);
 /* ls_run_open, and locked against other writers before anything is read. */
 ls_status ls_run_open_to_write(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
 /* Leaves whose blocks of the rounding log are there, too: what a crash spared. */

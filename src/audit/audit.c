@@ -238,7 +238,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the replayed leaves");
+		ls_error_set(err, status, "could not hash the replayed leaves: %s", ls_status_text(status));
 done:
 	return status;
 }

@@ -1,5 +1,6 @@
 #include "commit/hasher.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 
 #define WORKERS_MAX 4096
@@ -32,7 +33,7 @@ static ls_status open_context(EVP_MD_CTX **out, EVP_MD *md, ls_error *err)
 	if (!*out)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a SHA-256 context");
 	if (EVP_DigestInit_ex(*out, md, NULL) != 1)
-		return ls_error_set(err, LS_ERR_UNSUPPORTED, "libcrypto cannot start SHA-256");
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for libcrypto to start SHA-256"); // it was fetched: nothing else is missing
 	return LS_OK;
 }
 
@@ -52,10 +53,12 @@ static ls_status open_hasher(ls_hasher **out, int workers, bool bulk, ls_error *
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %d SHA-256 contexts", workers);
 		goto done;
 	}
+	errno = 0; // libcrypto does not tell the two apart
 	h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
 	if (!h->md) {
-		status = ls_error_set(err, LS_ERR_UNSUPPORTED,
-		                      "libcrypto offers no SHA-256\n  hint: check OpenSSL's providers");
+		status = errno == ENOMEM ? ls_error_set(err, LS_ERR_NOMEM, "no memory for libcrypto's SHA-256")
+		                         : ls_error_set(err, LS_ERR_UNSUPPORTED,
+		                                        "libcrypto offers no SHA-256\n  hint: check OpenSSL's providers");
 		goto done;
 	}
 	for (; h->workers < workers; h->workers++)
@@ -104,7 +107,7 @@ ls_status ls_commit__digest(ls_hash *out, const ls_commit__part *parts, int coun
 	for (int i = 0; i < count; i++)
 		good = good && (parts[i].len == 0 || EVP_DigestUpdate(c, parts[i].data, parts[i].len) == 1);
 	good = good && EVP_DigestFinal_ex(c, out->byte, NULL) == 1;
-	return good ? LS_OK : LS_ERR_INTERNAL;
+	return good ? LS_OK : LS_ERR_NOMEM; // a context that has been started fails for no other reason
 }
 
 ls_status ls_commit__node(ls_hash *out, const ls_hash *left, const ls_hash *right, ls_hasher *h, int worker)

@@ -252,7 +252,7 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 	}
 	status = ls_tensor_roots(e->words, (size_t)count, ls_platform_pool(e->options.platform), e->options.hasher);
 	if (status != LS_OK)
-		return ls_error_set(err, status, "could not hash the state");
+		return ls_error_set(err, status, "could not hash the state: %s", ls_status_text(status));
 	for (int i = 0; i < count; i++)
 		e->entries[i].root = e->words[i].root;
 	return ls_state_root(out, e->entries, (size_t)count, e->options.hasher, err);

@@ -71,7 +71,6 @@ static bool parse_nonce(uint8_t out[32], uint8_t *text, size_t len)
 /* job.bin, job.yaml and nonce say the same. */
 static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 {
-	static const uint8_t unsigned_key[32] = {0};
 	ls_status status = LS_OK;
 	ls_error why = LS_ERROR_INIT;
 	uint8_t *bin = NULL, *yaml = NULL, *nonce = NULL;
@@ -102,8 +101,8 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 lower-case hex digits and a newline");
 	} else {
 		run->commit_every = ls_job_spec_of(run->job)->train.commit_every;
-		LS_TRY(ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len));
-		LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, run->nonce));
+		status = ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len);
+		status = status == LS_OK ? ls_run__identify(run, err) : ls_error_set(err, status, "job.bin: %s", ls_status_text(status));
 	}
 done:
 	ls_job_free(signed_job);
@@ -379,7 +378,11 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 	}
 	for (uint64_t i = agreed; i < size; i++)
 		LS_TRY(ls_run__push_leaf(tree, &run->leaf[i], err));
-	LS_TRY(ls_tree_head(tree, &root));
+	status = ls_tree_head(tree, &root);
+	if (status != LS_OK) {
+		ls_error_set(err, status, "could not hash the leaves: %s", ls_status_text(status));
+		goto done;
+	}
 	if (!ls_hash_equal(&root, &head.root))
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);

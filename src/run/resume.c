@@ -41,7 +41,7 @@ static ls_status cut_files(ls_run *run, uint64_t leaves, ls_error *err)
 		at += 4 + bytes.len;
 		ls_buf_free(&bytes);
 		if (status != LS_OK)
-			return ls_error_set(err, status, "leaf %llu cannot be encoded", (unsigned long long)i);
+			return ls_error_set(err, status, "leaf %llu: %s", (unsigned long long)i, ls_status_text(status));
 	}
 	LS_TRY(shorten(run->leaf_file, at, err));
 	run->leaves = leaves;

@@ -23,6 +23,8 @@ struct ls_run {
 
 /* Path of a file of the run, or LS_ERR_LIMIT. */
 ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX], ls_error *err);
+/* The run id, from job id and nonce. */
+ls_status ls_run__identify(ls_run *run, ls_error *err);
 /* Records damage of `file`. */
 void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -10,7 +10,7 @@
 /* What a start that was cut off may have left behind; everything else in a folder is somebody's. */
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = {".", "..", "job.yaml", "job.bin", LS_JOB_THRESHOLDS_FILE, "nonce", "leaves", "heads",
+	static const char *const names[] = {"job.yaml", "job.bin", LS_JOB_THRESHOLDS_FILE, "nonce", "leaves", "heads",
 	                                    "rounding-log", "snapshots", "metrics.jsonl"};
 	size_t len = strlen(name);
 	if (len > 4 && !strcmp(name + len - 4, ".tmp"))
@@ -21,38 +21,42 @@ static bool is_ours(const char *name)
 	return false;
 }
 
-static bool is_dot(const char *name)
-{
-	return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-/* Whether the folder holds nothing, or with `ours` nothing but such names. A folder that cannot be listed counts as empty:
- * making it will say what is wrong. */
-static bool holds_only(const char *dir, bool ours)
-{
-	DIR *d = opendir(dir);
-	struct dirent *entry;
-	bool only = true;
-	if (!d)
-		return errno == ENOENT || errno == ENOTDIR;
-	while ((entry = readdir(d)))
-		only &= is_dot(entry->d_name) || (ours && is_ours(entry->d_name));
-	closedir(d);
-	return only;
-}
-
-/* Whether the folder holds only files that were being written, and `allowed`. */
-static bool has_nothing_of(const char *dir, const char *folder, const char *allowed)
+/* Opens `folder` of `dir` for listing: NULL and LS_OK where there is none. */
+static ls_status list(DIR **out, const char *dir, const char *folder, ls_error *err)
 {
 	char path[LS_PATH_MAX];
+	ls_status status = ls_path_join(path, sizeof path, dir, folder, err);
+	if (status != LS_OK)
+		return status;
+	*out = opendir(path);
+	if (*out || errno == ENOENT || errno == ENOTDIR) // making it will say what is wrong
+		return LS_OK;
+	return ls_error_set(err, errno == ENOMEM ? LS_ERR_NOMEM : LS_ERR_IO, "%s: could not list it: %s", path, strerror(errno));
+}
+
+static bool is_anybodys(const char *name)
+{
+	return false;
+}
+
+/* A file of a start that was cut off: still being written, or the snapshot of step 0. */
+static bool is_of_start(const char *name)
+{
+	return strstr(name, ".tmp") || !strcmp(name, "0000000000");
+}
+
+/* Whether the folder holds nothing but names that `allowed` knows; a folder that is not there holds nothing. */
+static ls_status holds_only(bool *out, const char *dir, const char *folder, bool (*allowed)(const char *name), ls_error *err)
+{
 	struct dirent *entry;
-	bool nothing = true;
-	DIR *d = ls_path_join(path, sizeof path, dir, folder, NULL) == LS_OK ? opendir(path) : NULL;
+	DIR *d = NULL;
+	ls_status status = list(&d, dir, folder, err);
+	*out = true;
 	while (d && (entry = readdir(d)))
-		nothing &= is_dot(entry->d_name) || strstr(entry->d_name, ".tmp") || (allowed && !strcmp(entry->d_name, allowed));
+		*out &= !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || allowed(entry->d_name);
 	if (d)
 		closedir(d);
-	return nothing;
+	return status;
 }
 
 static bool is_longer(const char *dir, const char *name, off_t most)
@@ -63,11 +67,17 @@ static bool is_longer(const char *dir, const char *name, off_t most)
 }
 
 /* The head over leaf 0 is the last thing that a start writes. Without one, and without a step, there is nothing to lose. */
-bool ls_run_is_unstarted(const char *dir)
+ls_status ls_run_is_unstarted(bool *out, const char *dir, ls_error *err)
 {
-	return holds_only(dir, true) && has_nothing_of(dir, "heads", NULL) && has_nothing_of(dir, "snapshots", "0000000000") &&
-	       !is_longer(dir, "leaves", 4 + LS_LEAF_BYTES_MAX) && !is_longer(dir, "rounding-log/frames", 0) &&
-	       !is_longer(dir, "metrics.jsonl", 0);
+	ls_status status;
+	bool run, heads, snapshots;
+	LS_TRY(holds_only(&run, dir, ".", is_ours, err));
+	LS_TRY(holds_only(&heads, dir, "heads", is_of_start, err));
+	LS_TRY(holds_only(&snapshots, dir, "snapshots", is_of_start, err));
+	*out = run && heads && snapshots && !is_longer(dir, "leaves", 4 + LS_LEAF_BYTES_MAX) &&
+	       !is_longer(dir, "rounding-log/frames", 0) && !is_longer(dir, "metrics.jsonl", 0);
+done:
+	return status;
 }
 
 ls_status ls_run__write_file(const ls_run *run, const char *name, const void *data, size_t len, ls_error *err)
@@ -117,9 +127,12 @@ done:
 static ls_status lock(ls_run *run, bool again, ls_error *err)
 {
 	ls_status status;
+	bool unstarted = true;
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, err));
 	LS_TRY(ls_file_lock(run->leaf_file, err));
-	if (again && !ls_run_is_unstarted(run->dir))
+	if (again)
+		LS_TRY(ls_run_is_unstarted(&unstarted, run->dir, err));
+	if (!unstarted)
 		status = ls_error_set(err, LS_ERR_EXISTS, "%s: another process has begun this run", run->dir);
 done:
 	return status;
@@ -135,7 +148,11 @@ static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_e
 	char nonce[65 + 1];
 	ls_buf yaml;
 	ls_buf_init(&yaml, LS_JOB_BYTES_MAX);
-	LS_TRY(ls_job_emit_yaml(ls_plan_job(plan), &yaml));
+	status = ls_job_emit_yaml(ls_plan_job(plan), &yaml);
+	if (status != LS_OK) {
+		ls_error_set(err, status, "job.yaml: %s", ls_status_text(status));
+		goto done;
+	}
 	LS_TRY(ls_run__write_file(run, "job.yaml", yaml.data, yaml.len, err));
 	LS_TRY(ls_run__write_file(run, "job.bin", bytes, len, err));
 	if (thresholds)
@@ -165,11 +182,14 @@ done:
 static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], bool again,
                         ls_error *err)
 {
-	static const uint8_t unsigned_key[32] = {0};
-	ls_status status = LS_OK;
+	ls_status status;
 	ls_run *run;
+	bool fresh;
 	*out = NULL;
-	if (!(again ? ls_run_is_unstarted(dir) : holds_only(dir, false)))
+	status = again ? ls_run_is_unstarted(&fresh, dir, err) : holds_only(&fresh, dir, ".", is_anybodys, err);
+	if (status != LS_OK)
+		return status;
+	if (!fresh)
 		return ls_error_set(err, LS_ERR_EXISTS, "%s: is there and not empty; a run is never overwritten\n"
 		                    "  hint: choose another folder; a run is gone on with by train --resume", dir);
 	run = ls_alloc(1, sizeof *run);
@@ -183,7 +203,7 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	run->binding = *ls_plan_binding(plan);
 	run->commit_every = ls_plan_spec(plan)->train.commit_every;
 	memcpy(run->nonce, nonce, 32);
-	LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, nonce));
+	LS_TRY(ls_run__identify(run, err));
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
 	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(make_folders(run, err));
@@ -218,11 +238,12 @@ ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
 	ls_buf record, bytes;
 	ls_buf_init(&record, 4 + LS_LEAF_BYTES_MAX);
 	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
-	LS_TRY(ls_leaf_encode(&bytes, leaf));
+	record.status = ls_leaf_encode(&bytes, leaf);
 	ls_buf_u32(&record, (uint32_t)bytes.len);
 	ls_buf_bytes(&record, bytes.data, bytes.len);
 	if (record.status != LS_OK) {
-		status = ls_error_set(err, record.status, "no memory for a leaf");
+		status = ls_error_set(err, record.status, "a leaf of step %llu: %s", (unsigned long long)leaf->step,
+		                      ls_status_text(record.status));
 		goto done;
 	}
 	LS_TRY(ls_file_append(run->leaf_file, record.data, record.len, err));

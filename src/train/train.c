@@ -228,10 +228,17 @@ done:
 }
 
 /* Whether a run lies there that has got past its start. */
-static bool has_begun(const char *dir)
+static ls_status has_begun(bool *out, const char *dir, ls_error *err)
 {
 	char path[LS_PATH_MAX];
-	return ls_path_join(path, sizeof path, dir, "leaves", NULL) == LS_OK && ls_file_exists(path) && !ls_run_is_unstarted(dir);
+	bool unstarted = true;
+	ls_status status;
+	LS_TRY(ls_path_join(path, sizeof path, dir, "leaves", err));
+	if (ls_file_exists(path))
+		LS_TRY(ls_run_is_unstarted(&unstarted, dir, err));
+	*out = !unstarted;
+done:
+	return status;
 }
 
 ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_train_options *options, ls_train_result *out,
@@ -240,6 +247,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	ls_status status;
 	trainer t = {.plan = plan, .options = options};
 	ls_replay_options replay = LS_REPLAY_OPTIONS_INIT;
+	bool begun = false;
 	double start_time = ls_clock_seconds();
 	*out = (ls_train_result){0};
 	if (options->version != LS_TRAIN_OPTIONS_VERSION)
@@ -251,7 +259,9 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	replay.self_check = !options->no_self_check;
 	replay.watch = options->watch;
 	LS_TRY(ls_replay_open(&t.replay, &replay, err));
-	if (options->resume && has_begun(options->dir))
+	if (options->resume)
+		LS_TRY(has_begun(&begun, options->dir, err));
+	if (begun)
 		LS_TRY(resume(&t, err));
 	else
 		LS_TRY(start(&t, err));

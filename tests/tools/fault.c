@@ -17,7 +17,7 @@
  * Loss of power is played as: bytes that no fsync or fdatasync followed are cut off (or become zeros); a rename whose folder was
  * not synced afterwards is taken back; an unlink whose folder was not synced is undone.
  */
-#include <dlfcn.h>
+#undef _FILE_OFFSET_BITS // so that open and open64 are two names, as for the programs this is loaded into
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -41,24 +41,28 @@ static struct {
 
 static struct {
 	bool used;
-	char now[PATH_MAX], before[PATH_MAX]; // undone by rename(now, before)
+	char now[PATH_MAX + 32], before[PATH_MAX]; // undone by rename(now, before)
 } pending[PENDING_MAX];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long calls, allocations, fault_at = -1, fault_alloc = -1;
+static long calls, allocations, fault_at, fault_alloc; // allocations count from the program's start on
 static const char *under, *what;
-static bool forever, busy;
+static bool forever;
 
-static void settle_options(void)
+static long number(const char *name)
 {
-	if (fault_at >= 0)
-		return;
-	const char *at = getenv("LS_FAULT_AT"), *alloc = getenv("LS_FAULT_ALLOC");
+	const char *text = getenv(name);
+	return text ? strtol(text, NULL, 10) : 0;
+}
+
+__attribute__((constructor)) static void read_options(void)
+{
 	under = getenv("LS_FAULT_UNDER");
 	what = getenv("LS_FAULT_DO");
 	forever = getenv("LS_FAULT_FOREVER") != NULL;
-	fault_alloc = alloc ? atol(alloc) : 0;
-	fault_at = at ? atol(at) : 0;
+	fault_at = number("LS_FAULT_AT");
+	allocations = 0;
+	fault_alloc = number("LS_FAULT_ALLOC");
 }
 
 __attribute__((destructor)) static void report(void)
@@ -117,8 +121,8 @@ static void remember(const char *now, const char *before)
 	for (int i = 0; i < PENDING_MAX; i++)
 		if (!pending[i].used) {
 			pending[i].used = true;
-			snprintf(pending[i].now, PATH_MAX, "%s", now);
-			snprintf(pending[i].before, PATH_MAX, "%s", before);
+			snprintf(pending[i].now, sizeof pending[i].now, "%s", now);
+			snprintf(pending[i].before, sizeof pending[i].before, "%s", before);
 			return;
 		}
 }
@@ -151,7 +155,6 @@ enum decision { GO_ON, HALF, FAIL, AFTER };
 static enum decision decide(const char *name, bool writes)
 {
 	long n;
-	settle_options();
 	n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
 	if (!fault_at || !what || n < fault_at || (n > fault_at && !forever))
 		return GO_ON;
@@ -175,8 +178,6 @@ static long finish(enum decision d, long result)
 		die();
 	return result;
 }
-
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 /* ---- the calls ---- */
 
@@ -313,14 +314,13 @@ int close(int fd)
 
 static bool loses_power(void)
 {
-	settle_options();
 	return what && (!strcmp(what, "power") || !strcmp(what, "zeros"));
 }
 
 int rename(const char *from, const char *to)
 {
-	enum decision d = is_under(to) ? decide("rename", false) : GO_ON;
 	bool fresh = access(to, F_OK) != 0;
+	enum decision d = is_under(to) ? decide("rename", false) : GO_ON;
 	if (d == FAIL)
 		return -1;
 	long result = syscall(SYS_rename, from, to);
@@ -367,10 +367,6 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 static bool fails(void)
 {
 	long n = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
-	if (fault_alloc < 0) {
-		const char *alloc = busy ? NULL : getenv("LS_FAULT_ALLOC");
-		fault_alloc = alloc ? atol(alloc) : 0;
-	}
 	if (n != fault_alloc)
 		return false;
 	errno = ENOMEM;
