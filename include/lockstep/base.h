@@ -176,6 +176,7 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
+ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */
 ls_status ls_dir_make(const char *path, ls_error *err); /* one level; an existing folder is fine */
 /* Joins with one '/', into a caller's buffer; LS_ERR_LIMIT where it does not fit. */

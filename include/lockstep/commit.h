@@ -120,6 +120,14 @@ ls_status ls_multiproof_verify(bool *valid, const ls_hash *root, uint64_t size, 
  * spread over `pool` (may be NULL); nothing is allocated. LS_ERR_USAGE where the pool has more threads than `h`
  * has workers or count < 0. */
 ls_status ls_tensor_root(ls_hash *out, const void *words, int64_t count, ls_pool *pool, ls_hasher *h);
+
+typedef struct ls_tensor_words {
+	const void *words; /* borrowed */
+	int64_t count;
+	ls_hash root;      /* out */
+} ls_tensor_words;
+/* The roots of many tensors, as ls_tensor_root gives them, in one job for all threads: a state has many small ones. */
+ls_status ls_tensor_roots(ls_tensor_words *tensor, size_t tensors, ls_pool *pool, ls_hasher *h);
 /* Leaf hash of one chunk of 1…256 words. */
 ls_status ls_chunk_hash(ls_hash *out, const void *words, int count, ls_hasher *h);
 int64_t ls_chunk_count(int64_t words); /* ⌈words/256⌉ */

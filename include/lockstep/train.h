@@ -46,6 +46,8 @@ ls_status ls_replay_leaf(ls_replay *r, const ls_hash *run_id, uint64_t first, ui
 /* Sums over ops. */
 void ls_replay_totals(const ls_replay *r, ls_op_stats *out);
 
+#define LS_NOTE_MAX 1024 /* bytes of a note, its NUL included */
+
 typedef struct ls_train_options {
 	int version;
 	const char *dir;
@@ -57,6 +59,8 @@ typedef struct ls_train_options {
 	/* Polled after each step; true asks to stop after the present leaf. */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;
+	/* What was dropped or passed over on the way back into a run: one sentence, for people. */
+	void (*on_note)(void *context, const char *text);
 	void *context;
 } ls_train_options;
 #define LS_TRAIN_OPTIONS_VERSION 1

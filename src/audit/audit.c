@@ -238,7 +238,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the replayed leaves");
+		ls_error_set(err, status, "could not hash the replayed leaves: %s", ls_status_text(status));
 done:
 	return status;
 }
@@ -321,9 +321,8 @@ ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *plat
 	LS_TRY(open_parts(&a, platform, err));
 	LS_TRY(replay(&a, err));
 	if (a.kept) {
-		if (out->verdict != LS_VERDICT_FORGED_LOG) // there the state may lie between two leaves
-			LS_TRY(ls_run_write_snapshot(a.kept, out->last, ls_replay_exec(a.replay), err));
-		LS_TRY(ls_run_sync(a.kept, err));
+		bool between = out->verdict == LS_VERDICT_FORGED_LOG; // two leaves
+		LS_TRY(ls_run_seal(a.kept, out->last, between ? NULL : ls_replay_exec(a.replay), err));
 	}
 	report_ops(&a, on_op);
 done:

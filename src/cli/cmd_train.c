@@ -107,6 +107,12 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
 }
 
+static void on_note(void *progress, const char *text)
+{
+	ls_cli__progress_end(progress);
+	ls_cli__note("note: %s\n", text);
+}
+
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	ls_train_options train = LS_TRAIN_OPTIONS_INIT;
@@ -123,6 +129,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_cli__progress_start(&progress, cli, "train", ls_plan_binding(s.plan)->steps);
 	train.on_step = ls_cli__progress_step;
 	train.stop = ls_cli__progress_stop;
+	train.on_note = on_note;
 	train.context = &progress;
 	status = ls_train(s.plan, s.platform, &train, &result, err);
 	ls_cli__progress_end(&progress);

@@ -125,7 +125,8 @@ ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf
 			put_field(out, &ls_job__fields[i], &job->spec);
 	put_binding(out, binding);
 	if (out->status != LS_OK)
-		return ls_error_set(err, out->status, "%s: the job does not fit its buffer", job->spec.name);
+		return ls_error_set(err, out->status, "%s: could not encode the job: %s", job->spec.name,
+		                    ls_status_text(out->status));
 	return LS_OK;
 }
 

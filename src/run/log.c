@@ -106,7 +106,7 @@ ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
 		if (size - at < sizeof header) {
 			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",
 			               (unsigned long long)(size - at));
-			damage->tail = true;
+			damage->tail = run->blocks + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->log_file, at, header, sizeof header, err));
@@ -116,14 +116,14 @@ ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
 			               "found the block of leaf %llu with %llu bytes at offset %llu, expected that of leaf %llu within the file",
 			               (unsigned long long)ls_get_le64(header), (unsigned long long)len, (unsigned long long)at,
 			               (unsigned long long)run->blocks + 1);
-			damage->tail = ls_get_le64(header) == run->blocks + 1 && len <= BLOCK_MAX && run->blocks + 1 >= run->leaves;
+			damage->tail = run->blocks + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
 		at += sizeof header + len;
 	}
-	if (run->blocks + 1 < run->leaves) {
-		damage->tail = false; // a leaf promises a block that is not there
+	if (run->blocks + 1 < run->leaves) { // a leaf promises a block that is not there
+		damage->tail = run->blocks + 1 >= run->promised && (damage->tail || !damage->found);
 		ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1,
 		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
 		               (unsigned long long)run->leaves - 1);

@@ -188,7 +188,8 @@ ls_status ls_replay_leaf(ls_replay *r, const ls_hash *run_id, uint64_t first, ui
 	if (status == LS_OK)
 		status = ls_hash_tagged(&out->leaf.metrics, "ls1/metrics", w.metrics.data, w.metrics.len);
 	if (status != LS_OK)
-		ls_error_set(err, status, "step %llu: could not hash its rounding log and metrics", (unsigned long long)last);
+		ls_error_set(err, status, "step %llu: could not hash its rounding log and metrics: %s", (unsigned long long)last,
+		             ls_status_text(status));
 done:
 	ls_buf_free(&w.metrics);
 	return status;
