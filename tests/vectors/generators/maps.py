@@ -12,6 +12,9 @@ def simple(out):
         a, b = "f32 3x4 gen 1 118 12", "f32 3x4 gen 2 118 12"
         for name, inputs in (("add", [a, b]), ("relu", [a]), ("relu_grad", [a, b])):
             out.add(name + tail, name, inputs, grid=grid, record=grid == "32 32")
+        for name in ("tanh", "sigmoid", "gelu"):
+            out.add(name + tail, name, [a], grid=grid, record=grid == "32 32")
+            out.add(f"{name}_grad{tail}", f"{name}_grad", [a, b], grid=grid, record=grid == "32 32")
         out.add("reshape" + tail, "reshape", [a], (2, 6), grid=grid, record=grid == "32 32")
     one, all_of = f"f32 {N} " + words(*SPECIAL), list(range(N))
     for k in range(N):
@@ -19,6 +22,13 @@ def simple(out):
         out.add(f"add.special.{k}", "add", [one, turned], checks=all_of, twin=False)
         out.add(f"relu_grad.special.{k}", "relu_grad", [one, turned], checks=all_of, twin=False)
     out.add("relu.special", "relu", [one], checks=all_of)
+    large = "f32 10 " + words("0x1p-13", "-0x1p-13", "0x1.2p+3", "-0x1.2p+3", "0x1.8p+6", "-0x1.8p+6", "-0x1.9p+6", "0x1p+7", "-0x1.5p+2",
+                              "-0x1.814p-1")
+    for name in ("tanh", "sigmoid", "gelu"):
+        out.add(name + ".special", name, [one], checks=all_of, twin=False)
+        out.add(name + ".large", name, [large], checks=list(range(10)), twin=False)
+        out.add(name + "_grad.special", name + "_grad", ["f32 12 " + words(*["0x1.8p+0"] * 12), one], checks=all_of, twin=False)
+        out.add(name + "_grad.large", name + "_grad", ["f32 10 " + words(*[1] * 10), large], checks=list(range(10)), twin=False)
     out.add("reshape.special", "reshape", ["f32 2 " + words(1, "inf")], (2, 1, 1), checks=[0, 1])
     out.add("add.tie", "add", ["f32 4 " + words(1, 1, "0x1.fffffep+127", "0x1.fffffep+127"),
                                "f32 4 " + words("0x1p-24", "0x1.8p-23", "0x1p+103", "0x1.fffffep+102")],
