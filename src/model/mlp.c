@@ -17,4 +17,9 @@ static int build(ls_net *net, int x)
 	return ls_net_linear(net, x, layer, net->options->classes);
 }
 
-const ls_model_def ls_model__mlp = {.name = "mlp", .reads = LS_READS_HIDDEN | LS_READS_ACTIVATION, .build = build};
+const ls_model_def ls_model__mlp = {
+	.name = "mlp",
+	.text = "multilayer perceptron: model.hidden gives the widths",
+	.reads = LS_READS_HIDDEN | LS_READS_ACTIVATION,
+	.build = build,
+};
