@@ -26,6 +26,14 @@ static bool functions(const vectors *v, int words, answer *a)
 		answer_word(a, ls_log(word_of(v, 1)));
 	else if (vectors_is(v, 0, "rsqrt"))
 		answer_word(a, ls_rsqrt(word_of(v, 1)));
+	else if (vectors_is(v, 0, "tanh"))
+		answer_word(a, ls_tanh(word_of(v, 1)));
+	else if (vectors_is(v, 0, "sigmoid"))
+		answer_word(a, ls_sigmoid(word_of(v, 1)));
+	else if (vectors_is(v, 0, "gelu"))
+		answer_word(a, ls_gelu(word_of(v, 1)));
+	else if (vectors_is(v, 0, "gelu_slope"))
+		answer_word(a, ls_gelu_slope(word_of(v, 1)));
 	else if (vectors_is(v, 0, "log64"))
 		answer_f64(a, ls_log_f64(word_of(v, 1)));
 	else if (vectors_is(v, 0, "cospi"))

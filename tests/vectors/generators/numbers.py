@@ -58,7 +58,23 @@ def write_functions():
             out.add(name, f"{w & 0x7FFFFFFF if name != 'exp' else w:08x}")
     pinned(out, draw)
     fused(out, draw)
+    sigmoids(out, special)
     return out.text()
+
+
+def sigmoids(out, special):
+    near = {"tanh": "39ffffff 3a000000 3dffffff 3e000000 41102cb3 41102cb4 c1102cb4".split(),
+            "sigmoid": "33000000 b3000000 c2ae0000 c2cdfe00 c2d00000 41850000".split(),
+            # whole numbers of the smallest, half of which are ties, the last result that is not 0, the first that is x
+            "gelu": "00000002 00000003 80000003 00800001 80800001 c128f5c3 c12a0000 c12ccccd 40a00000 40b00000".split(),
+            "gelu_slope": "bf40a14f bf40a150 bf40a151 32800000 b2800000 c12e6666 c12f5c29 c1300000 40e00000".split()}
+    draw = Draw(9)
+    for name, words in near.items():
+        out.about(f"{name}: special arguments, hard ones, and drawn ones")
+        for w in special + words:
+            out.add(name, w)
+        for _ in range(40):
+            out.add(name, f"{draw.u32() & 0x807FFFFF | 112 + draw.below(19) << 23:08x}")
 
 
 def pinned(out, draw):
