@@ -177,6 +177,11 @@ static void test_functions(void **state)
 	statements_check("num/functions.txt", functions, 4);
 }
 
+static void test_sigmoids(void **state)
+{
+	statements_check("num/sigmoids.txt", functions, 4);
+}
+
 static void test_sums(void **state)
 {
 	statements_check("num/sums.txt", sums, 8);
@@ -195,8 +200,8 @@ static void test_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounding), cmocka_unit_test(test_functions), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_rounding), cmocka_unit_test(test_functions), cmocka_unit_test(test_sigmoids),
+		cmocka_unit_test(test_sums), cmocka_unit_test(test_random), cmocka_unit_test(test_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

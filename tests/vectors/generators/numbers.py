@@ -38,6 +38,28 @@ def write_rounding():
     return out.text()
 
 
+SIGMOIDS = ("tanh", "sigmoid", "gelu", "gelu_slope")
+
+
+def write_sigmoids():
+    out, draw = Statements("tanh, sigmoid, GELU and its derivative", NUMBERS), Draw(7)
+    special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "00000003", "80000003",
+               "007fffff", "807fffff", "00800000", "7f7fffff", "ff7fffff", "3f800000", "bf800000"]
+    near = {"tanh": "41102cb3 41102cb4 41200000 39b504f3 b9b504f4".split(),
+            "sigmoid": "41851592 41851593 c2aeac50 c2ce8ecf c2cff1b5 33800000 b3800000".split(),
+            "gelu": "bf3c3a24 bf407e51 c0a00000 c1500000 c1600000 41500000 40a40000 c0e00000".split(),
+            "gelu_slope": "bf407e50 bf407e51 bf407e52 3fb4fdf4 bfb4fdf4 40a00000 c0a00000 41300000 c1500000".split()}
+    for name in SIGMOIDS:
+        out.about(f"{name}: special arguments, those near its bends and ends, and drawn ones of every size")
+        for w in special + near[name]:
+            out.add(name, w)
+        for _ in range(60):
+            out.add(name, f"{draw.u32() & 0x807FFFFF | 112 + draw.below(22) << 23:08x}")
+        for _ in range(20):
+            out.add(name, f"{draw.u32():08x}")
+    return out.text()
+
+
 def write_functions():
     out, draw = Statements("Functions", NUMBERS), Draw(2)
     special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "7f7fffff",
@@ -58,23 +80,7 @@ def write_functions():
             out.add(name, f"{w & 0x7FFFFFFF if name != 'exp' else w:08x}")
     pinned(out, draw)
     fused(out, draw)
-    sigmoids(out, special)
     return out.text()
-
-
-def sigmoids(out, special):
-    near = {"tanh": "39ffffff 3a000000 3dffffff 3e000000 41102cb3 41102cb4 c1102cb4".split(),
-            "sigmoid": "33000000 b3000000 c2ae0000 c2cdfe00 c2d00000 41850000".split(),
-            # whole numbers of the smallest, half of which are ties, the last result that is not 0, the first that is x
-            "gelu": "00000002 00000003 80000003 00800001 80800001 c128f5c3 c12a0000 c12ccccd 40a00000 40b00000".split(),
-            "gelu_slope": "bf40a14f bf40a150 bf40a151 32800000 b2800000 c12e6666 c12f5c29 c1300000 40e00000".split()}
-    draw = Draw(9)
-    for name, words in near.items():
-        out.about(f"{name}: special arguments, hard ones, and drawn ones")
-        for w in special + words:
-            out.add(name, w)
-        for _ in range(40):
-            out.add(name, f"{draw.u32() & 0x807FFFFF | 112 + draw.below(19) << 23:08x}")
 
 
 def pinned(out, draw):
