@@ -139,6 +139,11 @@ static inline double ls_f64_bits(uint64_t bits)
 	return v;
 }
 
+/* Insertions, deletions and replacements of bytes that lead from one text to the other (Levenshtein's distance); of longer
+ * texts the first LS_EDIT_MAX bytes count. For "did you mean". */
+#define LS_EDIT_MAX 64
+size_t ls_edit_distance(const char *a, const char *b);
+
 uint32_t ls_get_le32(const void *p);
 void ls_put_le32(void *p, uint32_t v);
 uint64_t ls_get_le64(const void *p);

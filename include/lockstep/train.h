@@ -19,6 +19,9 @@ typedef struct ls_replay_options {
 #define LS_REPLAY_OPTIONS_VERSION 1
 #define LS_REPLAY_OPTIONS_INIT {.version = LS_REPLAY_OPTIONS_VERSION}
 
+/* How a job's mode settles products, for an auditor who follows or for a trainer. */
+ls_rounding ls_replay_rounding(const ls_job_spec *spec, bool follow);
+
 ls_status ls_replay_open(ls_replay **out, const ls_replay_options *options, ls_error *err);
 void ls_replay_free(ls_replay *r);
 ls_exec *ls_replay_exec(ls_replay *r);

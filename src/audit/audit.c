@@ -134,7 +134,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	ls_status status;
 	const ls_program *program = ls_model_step(ls_plan_model(a->plan));
 	ls_encoding encoding = (ls_encoding)ls_plan_spec(a->plan)->arithmetic.encoding;
-	bool plain = ls_plan_spec(a->plan)->arithmetic.mode == LS_JOB_PLAIN;
+	bool logged = ls_job_keeps_log(ls_plan_spec(a->plan));
 	uint64_t first, last;
 	uint8_t *block = NULL;
 	size_t len;
@@ -149,7 +149,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 		goto done;
 	}
 	cursor = ls_cursor_over(block, len);
-	LS_TRY(ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, plain ? NULL : &cursor, on_step, a, &result, err));
+	LS_TRY(ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, logged ? &cursor : NULL, on_step, a, &result, err));
 	if (result.forgery.found) {
 		found_forgery(a, &result);
 		goto done;

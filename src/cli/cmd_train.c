@@ -98,8 +98,11 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 		ls_cli__say(cli, ", loss %.6f", (double)r->loss);
 	ls_cli__say(cli, "\nmode        %s%s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)),
 	            ls_cli__uncertified_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
-	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
-	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
+	if (ls_job_keeps_log(ls_plan_spec(s->plan)))
+		ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
+		            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
+	else
+		ls_cli__say(cli, "log         none\n");
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
 	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
 }

@@ -211,12 +211,13 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	const ls_product *p = &e->product[op];
 	const ls_value *value = ls_reader_output(reader, 0);
 	const ls_arithmetic *arithmetic = &e->options.arithmetic;
+	bool pinned = e->options.rounding == LS_ROUNDING_PINNED;
 	ls_bound promise = ls_product_promise(arithmetic, p), bound = promise;
-	ls_product_call call = {.product = p, .bits = value->bits, .fp32 = arithmetic->fp32, .flags = &e->flags, .sample = -1,
+	ls_product_call call = {.product = p, .bits = value->bits, .fp32 = arithmetic->fp32 && !pinned, .flags = &e->flags, .sample = -1,
 	                        .a = e->in[p->a.input], .b = e->in[p->b.input],
 	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
-	                        .test = e->options.rounding != LS_ROUNDING_PLAIN};
+	                        .test = e->options.rounding != LS_ROUNDING_PLAIN && !pinned, .pinned = pinned};
 	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
 	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
 	                    .gathered = &e->gathered};
@@ -230,9 +231,9 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
-	if (status != LS_OK || !call.test)
+	if (status != LS_OK || e->options.rounding == LS_ROUNDING_PLAIN)
 		return status;
-	return ls_graph__settle(&settle, e->options.rounding, err);
+	return pinned ? ls_graph__settle_pinned(&settle, err) : ls_graph__settle(&settle, e->options.rounding, err);
 }
 
 /* The state root over the inputs of `commit`, under the state's names. */

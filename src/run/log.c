@@ -157,11 +157,11 @@ static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *
 	ls_tree tree;
 	ls_hash root;
 	ls_status status = LS_OK;
-	bool plain = ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN; // its blocks are empty
+	bool logged = ls_job_keeps_log(ls_job_spec_of(run->job)); // otherwise blocks are empty
 	*fits = false;
 	ls_tree_init(&tree, run->hasher, 0);
 	ls_run_leaf_steps(run, leaf, &first, &last);
-	for (uint64_t step = first; step <= last && !plain && status == LS_OK; step++)
+	for (uint64_t step = first; step <= last && logged && status == LS_OK; step++)
 		status = ls_log_read_step(&cursor, &tree, program, step, log, encoding);
 	if (status == LS_ERR_INPUT)
 		return LS_OK;
@@ -219,7 +219,7 @@ ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls
 	ls_step_log log = {0};
 	uint8_t *block = NULL;
 	*out = (ls_log_statistics){0};
-	if (ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN)
+	if (!ls_job_keeps_log(ls_job_spec_of(run->job)))
 		return LS_OK;
 	out->bytes = ls_file_size(run->log_file);
 	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
