@@ -28,7 +28,7 @@ class Sides:
         self.there = [*shlex.split(run_with), pathlib.Path(build) / "lockstep"]
 
     def call(self, side, *words):
-        return run([*side, *words, "--threads", 1, "--json"], timeout=1800)
+        return run([*side, *words, "--threads", 1, "--json"], timeout=7200)
 
 
 def crosswise(report, sides, folder, job, data, words, trainers):
