@@ -25,7 +25,8 @@ typedef struct ls_run ls_run;
 typedef struct ls_damage {
 	bool found;
 	char file[64];  /* relative to the run directory */
-	uint64_t step;  /* the first step concerned; 0 where none is */
+	bool has_step;  /* false: it concerns no step, and `step` is 0 */
+	uint64_t step;  /* the first step concerned */
 	bool tail;      /* behind the last head: bytes that a crash may leave, which `--resume` drops */
 	bool withheld;  /* leaves that a head promises are not there */
 	char text[512]; /* found and expected */

@@ -32,7 +32,7 @@ static void found_damage(auditor *a, const ls_damage *damage)
 {
 	bool other_build = !strcmp(damage->file, LS_RUN_FILE_PROGRAM);
 	a->out->verdict = other_build ? LS_VERDICT_NOT_REPRODUCIBLE : damage->withheld ? LS_VERDICT_WITHHELD : LS_VERDICT_DAMAGED;
-	a->out->has_bad_step = damage->step > 0;
+	a->out->has_bad_step = damage->has_step;
 	a->out->first_bad_step = damage->step;
 	memcpy(a->out->file, damage->file, sizeof a->out->file);
 	memcpy(a->out->text, damage->text, sizeof a->out->text);

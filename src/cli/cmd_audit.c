@@ -138,7 +138,7 @@ done:
 static void take_damage(struct report *r, const ls_damage *damage)
 {
 	r->result.verdict = LS_VERDICT_DAMAGED;
-	r->result.has_bad_step = damage->step > 0;
+	r->result.has_bad_step = damage->has_step;
 	r->result.first_bad_step = damage->step;
 	memcpy(r->result.file, damage->file, sizeof r->result.file);
 	memcpy(r->result.text, damage->text, sizeof r->result.text);

@@ -17,12 +17,12 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		ls_cli__put_text(object, "verdict", damage.found ? "damaged" : "match");
 		ls_cli__put_hash(object, "root", s.run ? &root : NULL);
 		ls_cli__put_text(object, "file", damage.found ? damage.file : NULL);
-		ls_cli__put_step(object, "step", damage.step > 0, damage.step);
+		ls_cli__put_step(object, "step", damage.has_step, damage.step);
 		ls_cli__put_text(object, "text", damage.text);
 		ls_cli__emit(object);
 	} else if (damage.found) {
 		ls_cli__say(cli, "damaged: the run is not what its own root says\n  file   %s\n", damage.file);
-		if (damage.step)
+		if (damage.has_step)
 			ls_cli__say(cli, "  step   %llu\n", (unsigned long long)damage.step);
 		ls_cli__say(cli, "  found  %s\nnext: %s\n", damage.text,
 		            damage.tail ? "if the trainer was interrupted, lockstep train --resume mends this; else fetch the run again"

@@ -123,7 +123,7 @@ void ls_cli__report_damage(const ls_cli *cli, const ls_damage *damage)
 	object = json_object();
 	ls_cli__put_text(object, "verdict", "damaged");
 	ls_cli__put_text(object, "file", damage->file);
-	ls_cli__put_step(object, "step", damage->step > 0, damage->step);
+	ls_cli__put_step(object, "step", damage->has_step, damage->step);
 	ls_cli__put_text(object, "text", damage->text);
 	ls_cli__emit(object);
 }
