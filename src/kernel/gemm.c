@@ -138,7 +138,7 @@ static void add_by_panels(const struct job *job, struct worker *w, const struct 
 	for (int64_t q = 0; q < p->columns->panels; q++) {
 		int64_t column = ls_kernel__panel_row(p->columns, q);
 		one.rows = ls_kernel__panel_row(p->columns, q + 1) - column;
-		ls_kernel__pack_panel(g->table, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
+		ls_kernel__pack_panel(&g->table->wide, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
 		part.c = block->c + column;
 		g->engine->multiply(g->engine, g->table, &part);
 	}
@@ -150,12 +150,12 @@ static void add_block(const struct job *job, struct worker *w, const struct piec
 	const ls_engine *e = g->engine;
 	bool test = job->call->test;
 	ls_block block = {.rows = p->rows, .columns = p->columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare, .add = add};
-	block.k = ls_kernel__pack(g->table, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
+	block.k = ls_kernel__pack(&g->table->wide, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
 	if (!e->joined && !job->call->fp32) {
 		add_by_panels(job, w, p, &block);
 		return;
 	}
-	ls_kernel__pack(g->table, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
+	ls_kernel__pack(&g->table->wide, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
 	(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
 }
 
