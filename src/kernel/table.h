@@ -97,6 +97,9 @@ typedef struct ls_kernel_table {
  * LS_ERR_UNSUPPORTED where the processor or this build lacks it, LS_ERR_USAGE for an unknown name. */
 ls_status ls_kernel__table_init(ls_kernel_table *out, const char *isa, ls_error *err);
 
+/* `round` of ls_pinned_kernels on any grid. */
+bool ls_kernel__pinned_round_grid(float *out, const float *c, int64_t n, int bits);
+
 void ls_kernel__portable(ls_kernel_table *table);
 void ls_kernel__pinned_portable(ls_kernel_table *table);
 void ls_kernel__pack_avx2(ls_kernel_table *table);
