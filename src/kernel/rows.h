@@ -12,6 +12,7 @@
 bool ls_kernel__rows_run(const ls_op_call *call);
 
 /* One op's loop. May decline some attributes or shapes by returning false. */
+bool ls_kernel__rows_adam(const ls_op_call *call);
 bool ls_kernel__rows_adaptive_avgpool(const ls_op_call *call);
 bool ls_kernel__rows_adaptive_avgpool_grad(const ls_op_call *call);
 bool ls_kernel__rows_add(const ls_op_call *call);
@@ -19,21 +20,39 @@ bool ls_kernel__rows_avgpool(const ls_op_call *call);
 bool ls_kernel__rows_avgpool_grad(const ls_op_call *call);
 bool ls_kernel__rows_batch_norm(const ls_op_call *call);
 bool ls_kernel__rows_batch_norm_dinput(const ls_op_call *call);
+bool ls_kernel__rows_causal_softmax(const ls_op_call *call);
+bool ls_kernel__rows_causal_softmax_grad(const ls_op_call *call);
 bool ls_kernel__rows_channel_dot(const ls_op_call *call);
 bool ls_kernel__rows_channel_stats(const ls_op_call *call);
 bool ls_kernel__rows_channel_sum(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy_grad(const ls_op_call *call);
+bool ls_kernel__rows_dropout(const ls_op_call *call);
+bool ls_kernel__rows_embedding(const ls_op_call *call);
+bool ls_kernel__rows_embedding_grad(const ls_op_call *call);
+bool ls_kernel__rows_head_dot(const ls_op_call *call);
 bool ls_kernel__rows_init_normal(const ls_op_call *call);
 bool ls_kernel__rows_init_uniform(const ls_op_call *call);
+bool ls_kernel__rows_join_columns(const ls_op_call *call);
+bool ls_kernel__rows_layer_norm(const ls_op_call *call);
+bool ls_kernel__rows_layer_norm_dinput(const ls_op_call *call);
+bool ls_kernel__rows_layer_norm_sums(const ls_op_call *call);
 bool ls_kernel__rows_load(const ls_op_call *call);
+bool ls_kernel__rows_load_tokens(const ls_op_call *call);
 bool ls_kernel__rows_maxpool(const ls_op_call *call);
 bool ls_kernel__rows_maxpool_grad(const ls_op_call *call);
+bool ls_kernel__rows_position_add(const ls_op_call *call);
+bool ls_kernel__rows_position_grad(const ls_op_call *call);
 bool ls_kernel__rows_relu(const ls_op_call *call);
 bool ls_kernel__rows_relu_grad(const ls_op_call *call);
 bool ls_kernel__rows_reshape(const ls_op_call *call);
+bool ls_kernel__rows_row_stats(const ls_op_call *call);
+bool ls_kernel__rows_scale(const ls_op_call *call);
+bool ls_kernel__rows_scale_by(const ls_op_call *call);
 bool ls_kernel__rows_sgd(const ls_op_call *call);
 bool ls_kernel__rows_softmax(const ls_op_call *call);
+bool ls_kernel__rows_split_columns(const ls_op_call *call);
+bool ls_kernel__rows_square_sum(const ls_op_call *call);
 
 /* What the loops share. */
 
