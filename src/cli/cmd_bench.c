@@ -26,7 +26,7 @@ static const char builtin[] =
 	"optimizer: {name: sgd, lr: 0.02, momentum: 0.9}\n";
 
 /* Kinds of step, in the order of their turns: an audit reads the log that the logged step before it wrote. */
-enum { PLAIN, EXACT, LOGGED, AUDIT, KINDS };
+enum { PLAIN, EXACT, LOGGED, AUDIT, PINNED, KINDS };
 static const struct kind {
 	const char *name;
 	ls_rounding rounding;
@@ -36,6 +36,7 @@ static const struct kind {
 	[EXACT] = {"exact", LS_ROUNDING_EXACT, true},
 	[LOGGED] = {"logged", LS_ROUNDING_RECORD, false},
 	[AUDIT] = {"audit", LS_ROUNDING_FOLLOW, true},
+	[PINNED] = {"pinned", LS_ROUNDING_PINNED, true},
 };
 
 struct entrant {
@@ -45,7 +46,7 @@ struct entrant {
 	double median[KINDS + 1];
 	uint64_t log_bytes; /* over all rounds */
 	uint64_t *op_bytes; /* of them the coded entries of each op */
-	bool reproduced;    /* it came to the first entrant's states, in exact, and in logged by the first one's log */
+	bool reproduced;    /* it came to the first entrant's states, in logged by the first one's log */
 };
 
 struct bench {
@@ -61,13 +62,9 @@ struct bench {
 
 static ls_status open_job(struct bench *b, const ls_cli_args *args, ls_error *err)
 {
-	ls_status status;
 	if (args->operands)
 		return ls_cli__open_job(&b->session, args, err);
-	status = ls_job_parse(&b->session.job, "built-in job", builtin, sizeof builtin - 1, args->repeated, args->repeats, err);
-	if (status == LS_ERR_UNSUPPORTED)
-		status = err->status = LS_ERR_INPUT;
-	return status;
+	return ls_job_parse(&b->session.job, "built-in job", builtin, sizeof builtin - 1, args->repeated, args->repeats, err);
 }
 
 static ls_status choose_clock(struct bench *b, const ls_cli_args *args, ls_error *err)

@@ -12,14 +12,15 @@ ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platfo
 	*out = (ls_cli_lane){.plan = plan};
 	ls_buf_init(&out->coded, LOG_MAX);
 	LS_TRY(ls_hasher_open(&out->hasher, ls_pool_threads(ls_platform_pool(platform)), err));
-	LS_TRY(ls_job_arithmetic(ls_plan_job(plan), &o.arithmetic, err));
+	if (rounding != LS_ROUNDING_EXACT && rounding != LS_ROUNDING_PINNED) // which read none of it
+		LS_TRY(ls_job_arithmetic(ls_plan_job(plan), &o.arithmetic, err));
 	o.program = ls_model_step(ls_plan_model(plan));
 	o.platform = platform;
 	o.hasher = out->hasher;
 	o.samples = ls_plan_samples(plan);
 	o.imports = ls_plan_imports(plan);
 	o.rounding = rounding;
-	o.self_check = rounding == LS_ROUNDING_RECORD || rounding == LS_ROUNDING_EXACT; // as trainers have it
+	o.self_check = rounding != LS_ROUNDING_FOLLOW; // as the trainer has it
 	LS_TRY(ls_step_log_open(&out->log, ls_program_ops(o.program), err));
 	LS_TRY(ls_exec_open(&out->exec, &o, err));
 done:

@@ -22,6 +22,8 @@ static const struct row_kernel {
 	{"dropout", ls_kernel__rows_dropout},
 	{"embedding", ls_kernel__rows_embedding},
 	{"embedding_grad", ls_kernel__rows_embedding_grad},
+	{"gelu", ls_kernel__rows_gelu},
+	{"gelu_grad", ls_kernel__rows_gelu_grad},
 	{"head_dot", ls_kernel__rows_head_dot},
 	{"init_normal", ls_kernel__rows_init_normal},
 	{"init_uniform", ls_kernel__rows_init_uniform},
@@ -42,9 +44,13 @@ static const struct row_kernel {
 	{"scale", ls_kernel__rows_scale},
 	{"scale_by", ls_kernel__rows_scale_by},
 	{"sgd", ls_kernel__rows_sgd},
+	{"sigmoid", ls_kernel__rows_sigmoid},
+	{"sigmoid_grad", ls_kernel__rows_sigmoid_grad},
 	{"softmax", ls_kernel__rows_softmax},
 	{"split_columns", ls_kernel__rows_split_columns},
 	{"square_sum", ls_kernel__rows_square_sum},
+	{"tanh", ls_kernel__rows_tanh},
+	{"tanh_grad", ls_kernel__rows_tanh_grad},
 };
 
 bool ls_kernel__rows_run(const ls_op_call *call)

@@ -30,6 +30,8 @@ bool ls_kernel__rows_cross_entropy_grad(const ls_op_call *call);
 bool ls_kernel__rows_dropout(const ls_op_call *call);
 bool ls_kernel__rows_embedding(const ls_op_call *call);
 bool ls_kernel__rows_embedding_grad(const ls_op_call *call);
+bool ls_kernel__rows_gelu(const ls_op_call *call);
+bool ls_kernel__rows_gelu_grad(const ls_op_call *call);
 bool ls_kernel__rows_head_dot(const ls_op_call *call);
 bool ls_kernel__rows_init_normal(const ls_op_call *call);
 bool ls_kernel__rows_init_uniform(const ls_op_call *call);
@@ -50,9 +52,13 @@ bool ls_kernel__rows_row_stats(const ls_op_call *call);
 bool ls_kernel__rows_scale(const ls_op_call *call);
 bool ls_kernel__rows_scale_by(const ls_op_call *call);
 bool ls_kernel__rows_sgd(const ls_op_call *call);
+bool ls_kernel__rows_sigmoid(const ls_op_call *call);
+bool ls_kernel__rows_sigmoid_grad(const ls_op_call *call);
 bool ls_kernel__rows_softmax(const ls_op_call *call);
 bool ls_kernel__rows_split_columns(const ls_op_call *call);
 bool ls_kernel__rows_square_sum(const ls_op_call *call);
+bool ls_kernel__rows_tanh(const ls_op_call *call);
+bool ls_kernel__rows_tanh_grad(const ls_op_call *call);
 
 /* What the loops share. */
 

@@ -26,6 +26,8 @@ static const ls_op_def *const table[] = {
 	&ls_op__dropout,
 	&ls_op__embedding,
 	&ls_op__embedding_grad,
+	&ls_op__gelu,
+	&ls_op__gelu_grad,
 	&ls_op__head_dot,
 	&ls_op__import,
 	&ls_op__init_const,
@@ -51,9 +53,13 @@ static const ls_op_def *const table[] = {
 	&ls_op__scale,
 	&ls_op__scale_by,
 	&ls_op__sgd,
+	&ls_op__sigmoid,
+	&ls_op__sigmoid_grad,
 	&ls_op__softmax,
 	&ls_op__split_columns,
 	&ls_op__square_sum,
+	&ls_op__tanh,
+	&ls_op__tanh_grad,
 };
 
 const ls_op_def *const *ls_op_table(size_t *count)
