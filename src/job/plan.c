@@ -73,7 +73,7 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	for (uint64_t i = 0; i < spec->data.shape.count && i < 3; i++)
 		o.shape[i] = (int64_t)spec->data.shape.item[i];
 	LS_TRY(ls_dataset_open(&p->data, &o, err));
-	p->samples = (ls_samples){p->data, sample, label};
+	p->samples = (ls_samples){.context = p->data, .sample = sample, .label = label};
 	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
 		status = ls_error_set(err, LS_ERR_INPUT, "%s: found labels up to %d, expected fewer than model.classes = %llu", p->path,
 		                      ls_dataset_classes(p->data) - 1, (unsigned long long)spec->model.classes);
@@ -85,7 +85,7 @@ static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 	o.limit = 0;
 	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
 	LS_TRY(check_eval_data(p, err));
-	p->eval_samples = (ls_samples){p->eval_data, sample, label};
+	p->eval_samples = (ls_samples){.context = p->eval_data, .sample = sample, .label = label};
 	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
 		;
 done:

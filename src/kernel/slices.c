@@ -106,6 +106,11 @@ static void clear_masked(const part *t)
 	}
 }
 
+static bool gives_flags(const ls_product_call *call)
+{
+	return call->test || call->pinned;
+}
+
 static ls_status take_flags(const part *t)
 {
 	ls_status status = LS_OK;
@@ -135,7 +140,7 @@ static ls_status run_part(part *t, ls_slices_run run, void *context, ls_error *e
 	t->s->part.count = 0;
 	LS_TRY(run(context, &call, err));
 	clear_masked(t);
-	if (call.test && take_flags(t) != LS_OK)
+	if (gives_flags(&call) && take_flags(t) != LS_OK)
 		status = ls_error_set(err, LS_ERR_NOMEM, "out of memory for the elements whose rounding is not settled");
 done:
 	return status;
@@ -166,12 +171,12 @@ ls_status ls_kernel__slices_run(ls_slices *s, const ls_product_call *call, ls_sl
 			describe(&t);
 			LS_TRY(run_part(&t, run, context, err));
 		}
-	if (call->test && call->sample >= 0) {
+	if (gives_flags(call) && call->sample >= 0) {
 		ls_product_locate(p, call->sample, &i, &j);
 		if (ls_product_masked(p, i, j))
 			status = ls_kernel__push_flag(&s->found.flags, &(ls_flag){call->sample, 0, 0});
 	}
-	if (call->test && status == LS_OK)
+	if (gives_flags(call) && status == LS_OK)
 		status = ls_kernel__gather_flags(call->flags, &found, 1);
 	if (status != LS_OK)
 		ls_error_set(err, status, "out of memory for the elements whose rounding is not settled");

@@ -136,8 +136,11 @@ float ls_product_pinned(const ls_reader *r, const ls_product *p, int64_t i, int6
 {
 	bool finite = true;
 	float sum = 0, acc = 0;
+	int64_t b_row = ls_product_b_row(p, i, j);
+	if (ls_product_masked(p, i, j))
+		return 0;
 	for (int64_t k = 0; k < p->terms; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, b_row, k);
 		if (k && k % LS_PINNED_BLOCK == 0) {
 			sum = k == LS_PINNED_BLOCK ? acc : sum + acc;
 			acc = 0;

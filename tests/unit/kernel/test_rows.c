@@ -31,7 +31,7 @@ static int32_t label(void *context, int64_t index)
 static void fixture_open(struct fixture *f, uint32_t seed, int bits, int state_bits)
 {
 	*f = (struct fixture){.random = random_from(seed)};
-	f->samples = (ls_samples){f, sample, label};
+	f->samples = (ls_samples){.context = f, .sample = sample, .label = label};
 	assert_int_equal(ls_program_open(&f->program, bits, state_bits, NULL), LS_OK);
 }
 
