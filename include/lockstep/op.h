@@ -96,6 +96,7 @@ typedef struct ls_samples {
 	void *context;
 	const uint8_t *(*sample)(void *context, int64_t index); /* (C, H, W) bytes */
 	int32_t (*label)(void *context, int64_t index);
+	int32_t (*token)(void *context, int64_t index); /* `load_tokens` only: a token of the stream, by its place there */
 } ls_samples;
 
 /* Imported tensors, as the job's import root commits to them: a state tree whose tensors are numbered in order of name. */
