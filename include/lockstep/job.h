@@ -37,6 +37,7 @@ typedef enum ls_job_mode {
 
 typedef enum ls_job_pool { LS_JOB_POOL_MAX = 0, LS_JOB_POOL_AVG = 1 } ls_job_pool;
 typedef enum ls_job_head { LS_JOB_HEAD_CIFAR = 0, LS_JOB_HEAD_TORCHVISION = 1 } ls_job_head;
+typedef enum ls_job_tokenizer { LS_JOB_BYTES = 0, LS_JOB_GPT2 = 1 } ls_job_tokenizer;
 typedef enum ls_job_schedule { LS_JOB_CONSTANT = 0, LS_JOB_STEP = 1, LS_JOB_COSINE = 2 } ls_job_schedule;
 typedef enum ls_job_compute { LS_JOB_FP64 = 0, LS_JOB_FP32 = 1 } ls_job_compute;
 typedef enum ls_job_threshold { LS_JOB_CERTIFIED = 0, LS_JOB_FIXED = 1, LS_JOB_ADAPTIVE = 2 } ls_job_threshold;
@@ -77,6 +78,11 @@ typedef struct ls_job_spec {
 		ls_job_list shape;                   /* channels, height, width of a sample; empty where not given */
 		ls_job_reals mean, std;              /* of bytes: a sample enters the program as (byte − mean)/std */
 		uint32_t augment;                    /* LS_JOB_AUGMENT_CROP | LS_JOB_AUGMENT_FLIP */
+		uint64_t length;    /* tokens of one sequence; 0 where not given */
+		uint32_t tokenizer; /* ls_job_tokenizer */
+		double holdout;     /* share of the end of the data that is kept for measuring */
+		char vocab[LS_JOB_DATA_PATH_MAX + 1];     /* folder of the tokenizer's files; as path */
+		char eval_path[LS_JOB_DATA_PATH_MAX + 1]; /* the file to measure on; as path */
 	} data;
 	struct {
 		uint64_t steps, epochs; /* one of them is 0: not given */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define EVAL_BATCH 256
 #define CROP_PIXELS 4 /* how far augmentation `crop` moves a sample at most */
 
 struct ls_job_plan {
@@ -30,6 +31,11 @@ static int32_t label(void *context, int64_t index)
 	return ls_dataset_label(context, index);
 }
 
+static int32_t token(void *context, int64_t index)
+{
+	return ls_dataset_token(context, index);
+}
+
 /* `given` is a path from elsewhere than the job and taken as it is. */
 static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const char *of_job, ls_error *err)
 {
@@ -45,10 +51,19 @@ static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const cha
 	return LS_OK;
 }
 
+/* Labels of pictures are classes of the model. */
+static ls_status check_classes(const ls_job_plan *p, const ls_dataset *data, const char *what, ls_error *err)
+{
+	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
+	if (ls_dataset_is_tokens(data) || (uint64_t)ls_dataset_classes(data) <= classes)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_INPUT, "%s: found %s up to %d, expected fewer than model.classes = %llu", p->path, what,
+	                    ls_dataset_classes(data) - 1, (unsigned long long)classes);
+}
+
 /* The test split is read by the same network: samples of the training split's shape, labels that the model has. */
 static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
 {
-	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
 	int64_t train[3], test[3];
 	ls_dataset_shape(p->data, train);
 	ls_dataset_shape(p->eval_data, test);
@@ -56,38 +71,62 @@ static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
 		return ls_error_set(err, LS_ERR_INPUT, "%s: found test samples of %lld × %lld × %lld, expected %lld × %lld × %lld as in training",
 		                    p->path, (long long)test[0], (long long)test[1], (long long)test[2], (long long)train[0],
 		                    (long long)train[1], (long long)train[2]);
-	if ((uint64_t)ls_dataset_classes(p->eval_data) > classes)
-		return ls_error_set(err, LS_ERR_INPUT, "%s: found test labels up to %d, expected fewer than model.classes = %llu", p->path,
-		                    ls_dataset_classes(p->eval_data) - 1, (unsigned long long)classes);
-	return LS_OK;
+	return check_classes(p, p->eval_data, "test labels", err);
+}
+
+/* Where the files lie that options of tokens name; unset stays NULL. */
+static ls_status choose_token_paths(ls_dataset_options *o, const ls_job_spec *spec, char vocab[LS_PATH_MAX],
+                                    char eval_path[LS_PATH_MAX], ls_error *err)
+{
+	ls_status status = LS_OK;
+	static const char *const tokenizers[] = {[LS_JOB_BYTES] = "bytes", [LS_JOB_GPT2] = "gpt2"};
+	o->length = (int64_t)spec->data.length;
+	o->holdout = spec->data.holdout;
+	o->tokenizer = tokenizers[spec->data.tokenizer];
+	if (spec->data.vocab[0]) {
+		LS_TRY(choose_path(vocab, NULL, spec->data.vocab, err));
+		o->vocab = vocab;
+	}
+	if (spec->data.eval_path[0]) {
+		LS_TRY(choose_path(eval_path, NULL, spec->data.eval_path, err));
+		o->eval_path = eval_path;
+	}
+done:
+	return status;
+}
+
+/* The largest divisor of the number of samples that is not above `most`. */
+static int64_t eval_batch(const ls_dataset *data, int64_t most)
+{
+	while (ls_dataset_count(data) % most)
+		most--;
+	return most;
 }
 
 static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
 	ls_dataset_options o = LS_DATASET_OPTIONS_INIT;
+	char vocab[LS_PATH_MAX], eval_path[LS_PATH_MAX];
 	ls_status status;
 	o.format = spec->data.format;
 	o.path = p->path;
 	o.limit = (int64_t)spec->data.limit;
 	for (uint64_t i = 0; i < spec->data.shape.count && i < 3; i++)
 		o.shape[i] = (int64_t)spec->data.shape.item[i];
+	LS_TRY(choose_token_paths(&o, spec, vocab, eval_path, err));
 	LS_TRY(ls_dataset_open(&p->data, &o, err));
-	p->samples = (ls_samples){.context = p->data, .sample = sample, .label = label};
-	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
-		status = ls_error_set(err, LS_ERR_INPUT, "%s: found labels up to %d, expected fewer than model.classes = %llu", p->path,
-		                      ls_dataset_classes(p->data) - 1, (unsigned long long)spec->model.classes);
-		goto done;
-	}
+	p->samples = (ls_samples){.context = p->data, .sample = sample, .label = label, .token = token};
+	LS_TRY(check_classes(p, p->data, "labels", err));
 	if (!eval)
 		goto done;
 	o.split = "test";
 	o.limit = 0;
 	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
 	LS_TRY(check_eval_data(p, err));
-	p->eval_samples = (ls_samples){.context = p->eval_data, .sample = sample, .label = label};
-	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
-		;
+	p->eval_samples = (ls_samples){.context = p->eval_data, .sample = sample, .label = label, .token = token};
+	// the logits of a text are large, so a batch of it is no larger than in training
+	p->eval_batch = eval_batch(p->eval_data, ls_dataset_is_tokens(p->data) ? (int64_t)spec->train.batch : EVAL_BATCH);
 done:
 	return status;
 }
@@ -247,6 +286,14 @@ done:
 	return status;
 }
 
+static ls_status check_kind_of_data(const ls_job *job, ls_error *err)
+{
+	const ls_job_spec *spec = ls_job_spec_of(job);
+	if (!ls_data_format_is_tokens(spec->data.format))
+		return LS_OK;
+	return ls_error_input(err, spec->name, "data.format", spec->data.format, "pictures, which is what model.arch reads", NULL);
+}
+
 static ls_status new_plan(ls_job_plan **out, const ls_job *job, ls_error *err)
 {
 	*out = ls_alloc(1, sizeof **out);
@@ -265,6 +312,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	if (options->version != LS_PLAN_OPTIONS_VERSION)
 		return ls_error_set(err, LS_ERR_USAGE, "plan options of version %d", options->version);
 	LS_TRY(ls_model_check(ls_job_spec_of(job)->model.arch, err)); // before the data is read
+	LS_TRY(check_kind_of_data(job, err));
 	LS_TRY(new_plan(&p, job, err));
 	LS_TRY(choose_path(p->path, options->data_dir, ls_job_spec_of(job)->data.path, err));
 	LS_TRY(open_data(p, options->eval, err));

@@ -9,6 +9,7 @@
 static const char *const pools[] = {"max", "avg", NULL};
 static const char *const heads[] = {"cifar", "torchvision", NULL};
 static const char *const augmentations[] = {"crop", "flip", NULL};
+static const char *const tokenizers[] = {"bytes", "gpt2", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const modes[] = {"logged", "plain", "exact", "pinned", NULL};
 static const char *const computes[] = {"fp64", "fp32", NULL};
@@ -52,7 +53,7 @@ const ls_job__field ls_job__fields[] = {
 	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "weights.safetensors", .for_arch = "",
 	 .help = "weights to start from; their root is part of the job id, this path is not"},
 	{.path = "data.format", .type = LS_JOB__WORD, .offset = AT(data.format), .min = 1, .max = LS_JOB_WORD_MAX,
-	 .flags = LS_JOB__REQUIRED, .example = "idx", .help = "how the data is stored: cifar10, csv, idx, npy"},
+	 .flags = LS_JOB__REQUIRED, .example = "idx", .help = "how the data is stored: cifar10, csv, idx, npy; text, tokens"},
 	{.path = "data.path", .type = LS_JOB__PATH, .offset = AT(data.path), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
 	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "fashion-mnist",
 	 .help = "where the data lies, below $LOCKSTEP_DATA where that is set; not part of the job id"},
@@ -68,6 +69,18 @@ const ls_job__field ls_job__fields[] = {
 	{.path = "data.augment", .type = LS_JOB__FLAGS, .offset = AT(data.augment), .choices = augmentations,
 	 .flags = LS_JOB__UNSET, .example = "[crop, flip]", .for_arch = "",
 	 .help = "changes to training samples: moved by up to 4 pixels over zeros, mirrored"},
+	{.path = "data.length", .type = LS_JOB__INT, .offset = AT(data.length), .min = 1, .max = 0x1p20,
+	 .flags = LS_JOB__UNSET, .example = "64", .for_arch = "gpt2", .help = "tokens of one sequence (text, tokens)"},
+	{.path = "data.tokenizer", .type = LS_JOB__CHOICE, .offset = AT(data.tokenizer), .choices = tokenizers,
+	 .fallback = "bytes", .help = "what makes tokens of a text"},
+	{.path = "data.vocab", .type = LS_JOB__PATH, .offset = AT(data.vocab), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
+	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "gpt2", .for_arch = "",
+	 .help = "folder with vocab.json and merges.txt (tokenizer gpt2); found as data.path is"},
+	{.path = "data.holdout", .type = LS_JOB__REAL, .offset = AT(data.holdout), .min = 0, .max = 0.5, .fallback = "0",
+	 .help = "share of the end of the data that is kept for eval (text, tokens)"},
+	{.path = "data.eval_path", .type = LS_JOB__PATH, .offset = AT(data.eval_path), .min = 1, .max = LS_JOB_DATA_PATH_MAX,
+	 .flags = LS_JOB__UNSIGNED | LS_JOB__UNSET, .example = "held-out.txt", .for_arch = "",
+	 .help = "file for eval instead (text, tokens); not part of the job id"},
 	{.path = "train.steps", .type = LS_JOB__INT, .offset = AT(train.steps), .min = 1, .max = 0x1p40,
 	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .rival = "train.epochs", .example = "1000", .for_arch = "",
 	 .help = "length of the run in optimizer steps (this or epochs)"},
