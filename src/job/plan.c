@@ -51,7 +51,7 @@ static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const cha
 	return LS_OK;
 }
 
-/* Labels of pictures are classes of the model. */
+/* Labels of pictures are classes of the model. Tokens are checked when it is built, see check_vocabulary. */
 static ls_status check_classes(const ls_job_plan *p, const ls_dataset *data, const char *what, ls_error *err)
 {
 	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
@@ -146,6 +146,10 @@ static void fill_optim(const ls_job_plan *p, ls_optim_options *o)
 	o->momentum = spec->optimizer.momentum;
 	o->weight_decay = spec->optimizer.weight_decay;
 	o->nesterov = spec->optimizer.nesterov;
+	o->beta1 = spec->optimizer.beta1;
+	o->beta2 = spec->optimizer.beta2;
+	o->epsilon = spec->optimizer.epsilon;
+	o->clip = spec->optimizer.clip;
 	ls_plan_schedule(p, &o->schedule);
 }
 
@@ -188,6 +192,14 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
 	o.width_scale = spec->model.width;
 	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;
+	o.preset = (ls_model_preset)spec->model.preset;
+	o.layers = (int64_t)spec->model.layers;
+	o.heads = (int64_t)spec->model.heads;
+	o.embedding = (int64_t)spec->model.embedding;
+	o.context = (int64_t)spec->model.context;
+	o.vocab = (int64_t)spec->model.vocab;
+	o.dropout = spec->model.dropout;
+	o.accumulate = (int64_t)spec->train.accumulate;
 	o.channels = (int64_t)p->binding.shape[0];
 	o.height = (int64_t)p->binding.shape[1];
 	o.width = (int64_t)p->binding.shape[2];
@@ -289,9 +301,25 @@ done:
 static ls_status check_kind_of_data(const ls_job *job, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(job);
-	if (!ls_data_format_is_tokens(spec->data.format))
+	bool text = ls_model_reads_text(spec->model.arch);
+	if (ls_data_format_is_tokens(spec->data.format) == text)
 		return LS_OK;
-	return ls_error_input(err, spec->name, "data.format", spec->data.format, "pictures, which is what model.arch reads", NULL);
+	return ls_error_input(err, spec->name, "data.format", spec->data.format,
+	                      text ? "text or tokens, which is what model.arch reads" : "pictures, which is what model.arch reads", NULL);
+}
+
+/* Every token must have a row in the model's table. */
+static ls_status check_vocabulary(const ls_job_plan *p, const ls_dataset *data, ls_error *err)
+{
+	const ls_program *program = ls_model_step(p->model);
+	int64_t rows;
+	if (!data || !ls_dataset_is_tokens(data))
+		return LS_OK;
+	rows = ls_program_value(program, ls_program_find(program, LS_MODEL_LOGITS))->shape.dim[1];
+	if (ls_dataset_classes(data) <= rows)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_INPUT, "%s: found tokens up to %d, expected fewer than model.vocab = %lld", p->path,
+	                    ls_dataset_classes(data) - 1, (long long)rows);
 }
 
 static ls_status new_plan(ls_job_plan **out, const ls_job *job, ls_error *err)
@@ -319,6 +347,8 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	LS_TRY(bind_data(p, err));
 	LS_TRY(bind_import(p, options, err));
 	LS_TRY(bind_programs(p, err));
+	LS_TRY(check_vocabulary(p, p->data, err));
+	LS_TRY(check_vocabulary(p, p->eval_data, err));
 	LS_TRY(check_thresholds(p, err));
 	*out = p;
 	p = NULL;

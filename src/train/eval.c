@@ -29,7 +29,7 @@ ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from,
 	const ls_program *program = ls_model_eval(ls_plan_model(plan));
 	int keep[3] = {ls_program_find(program, LS_MODEL_LOSS), ls_program_find(program, LS_MODEL_LOGITS),
 	               ls_program_find(program, LS_MODEL_LABELS)};
-	int64_t batch = ls_plan_eval_batch(plan), hits = 0;
+	int64_t batch = ls_plan_eval_batch(plan), rows = ls_program_value(program, keep[1])->shape.dim[0], hits = 0;
 	ls_exec_options o = LS_EXEC_OPTIONS_INIT;
 	ls_hasher *hasher = NULL;
 	ls_exec *exec = NULL;
@@ -48,11 +48,11 @@ ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from,
 	for (int64_t step = 1; step <= out->samples / batch; step++) {
 		LS_TRY(ls_exec_step(exec, (uint64_t)step, NULL, false, &result, err));
 		out->loss += (double)*(const float *)ls_exec_value(exec, keep[0]);
-		hits += count_hits(ls_exec_value(exec, keep[1]), ls_exec_value(exec, keep[2]), batch,
+		hits += count_hits(ls_exec_value(exec, keep[1]), ls_exec_value(exec, keep[2]), rows,
 		                   ls_program_value(program, keep[1])->shape.dim[1]);
 	}
 	out->loss /= (double)(out->samples / batch);
-	out->accuracy = (double)hits / (double)out->samples;
+	out->accuracy = (double)hits / (double)(out->samples / batch * rows);
 done:
 	ls_exec_free(exec);
 	ls_hasher_free(hasher);
