@@ -78,7 +78,11 @@ static void locate_in_slices(const ls_product *p, int64_t index, int64_t *i, int
 {
 	const ls_slicing *s = &p->slicing;
 	int64_t outer = index / s->outer_stride, inner, row, rest = index % s->outer_stride;
-	if (s->inner_stride >= p->row_stride) {
+	if (s->group == 1) { // one slice is both
+		inner = 0;
+		row = rest / p->row_stride;
+		*j = rest % p->row_stride;
+	} else if (s->inner_stride >= p->row_stride) {
 		inner = rest / s->inner_stride;
 		row = rest % s->inner_stride / p->row_stride;
 		*j = rest % p->row_stride;

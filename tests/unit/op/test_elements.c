@@ -396,7 +396,7 @@ static void test_softmax_of_special_values(void **state)
 
 static void test_labels_out_of_range(void **state)
 {
-	static const int32_t bad[] = {-1, 3, INT32_MIN, INT32_MAX};
+	static const int32_t bad[] = {-2, 3, INT32_MIN, INT32_MAX};
 	for (int i = 0; i < 4; i++) {
 		loss_scene l;
 		uint32_t good;
