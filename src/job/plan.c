@@ -180,7 +180,7 @@ static bool is_zero(const uint8_t bytes[32])
 	return !any;
 }
 
-static ls_status build_model(ls_job_plan *p, ls_error *err)
+static ls_model_options model_options(const ls_job_plan *p)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
 	ls_model_options o = LS_MODEL_OPTIONS_INIT;
@@ -217,7 +217,31 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 		o.eval_samples = ls_dataset_count(p->eval_data);
 		o.eval_batch = p->eval_batch;
 	}
+	return o;
+}
+
+static ls_status build_model(ls_job_plan *p, ls_error *err)
+{
+	ls_model_options o = model_options(p);
 	return ls_model_open(&p->model, &o, err);
+}
+
+ls_status ls_plan_sampling_model(const ls_job_plan *p, int64_t length, ls_model **out, ls_error *err)
+{
+	ls_model_options o = model_options(p);
+	*out = NULL;
+	if (!ls_model_reads_text(o.arch))
+		return ls_error_set(err, LS_ERR_INPUT, "model.arch: found %s, expected a model that reads text", o.arch);
+	o.width = length;
+	o.batch = o.samples = o.accumulate = 1;
+	o.eval_samples = o.eval_batch = 1;
+	o.import = NULL;
+	return ls_model_open(out, &o, err);
+}
+
+ls_status ls_plan_vocab_path(const ls_job_plan *p, char out[LS_PATH_MAX], ls_error *err)
+{
+	return choose_path(out, NULL, ls_job_spec_of(p->job)->data.vocab, err);
 }
 
 /* The data's part of the binding. */

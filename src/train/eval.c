@@ -1,13 +1,17 @@
-#include <lockstep/train.h>
+#include "train/eval.h"
 
-/* Parameters are found by name in the state of the training program; the optimizer's tensors stay behind. */
-static void copy_state(ls_exec *to, ls_exec *from)
+void ls_train__copy_state(ls_exec *to, ls_exec *from)
 {
 	const ls_program *eval = ls_exec_program(to), *step = ls_exec_program(from);
 	for (int s = 0; s < ls_program_states(eval); s++) {
 		const ls_value *v = ls_program_value(eval, s);
 		memcpy(ls_exec_state(to, s), ls_exec_state(from, ls_program_find(step, v->name)), (size_t)ls_shape_count(&v->shape) * 4);
 	}
+}
+
+ls_rounding ls_train__eval_rounding(const ls_job_plan *plan)
+{
+	return ls_plan_spec(plan)->arithmetic.mode == LS_JOB_PINNED ? LS_ROUNDING_PINNED : LS_ROUNDING_EXACT;
 }
 
 static int64_t count_hits(const float *logits, const int32_t *labels, int64_t rows, int64_t classes)
@@ -40,11 +44,11 @@ ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from,
 	o.platform = platform;
 	o.hasher = hasher;
 	o.samples = ls_plan_eval_samples(plan);
-	o.rounding = ls_plan_spec(plan)->arithmetic.mode == LS_JOB_PINNED ? LS_ROUNDING_PINNED : LS_ROUNDING_EXACT;
+	o.rounding = ls_train__eval_rounding(plan);
 	o.keep = keep;
 	o.keep_count = 3;
 	LS_TRY(ls_exec_open(&exec, &o, err));
-	copy_state(exec, from);
+	ls_train__copy_state(exec, from);
 	for (int64_t step = 1; step <= out->samples / batch; step++) {
 		LS_TRY(ls_exec_step(exec, (uint64_t)step, NULL, false, &result, err));
 		out->loss += (double)*(const float *)ls_exec_value(exec, keep[0]);
