@@ -21,6 +21,14 @@ typedef enum ls_model_preset {
 	LS_MODEL_774M = 3
 } ls_model_preset;
 
+/* What stands between the layers of mlp and lenet5. */
+typedef enum ls_model_activation {
+	LS_MODEL_RELU = 0,
+	LS_MODEL_TANH = 1,
+	LS_MODEL_SIGMOID = 2,
+	LS_MODEL_GELU = 3
+} ls_model_activation;
+
 typedef struct ls_model_options {
 	int version;
 	const char *arch;
@@ -28,6 +36,7 @@ typedef struct ls_model_options {
 	int64_t hidden[LS_MODEL_HIDDEN_MAX]; /* mlp */
 	int hidden_count;
 	bool average_pool; /* lenet5: average instead of max pooling */
+	ls_model_activation activation; /* mlp, lenet5 */
 	double width_scale; /* vgg, resnet: factor of all channels, > 0 */
 	ls_model_head head; /* vgg */
 	/* gpt2: a preset, or all five numbers; with a preset those that are given count instead of its own. */

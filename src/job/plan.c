@@ -189,6 +189,7 @@ static ls_model_options model_options(const ls_job_plan *p)
 	o.hidden_count = (int)spec->model.hidden.count;
 	for (int i = 0; i < o.hidden_count; i++)
 		o.hidden[i] = (int64_t)spec->model.hidden.item[i];
+	o.activation = (ls_model_activation)spec->model.activation;
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
 	o.width_scale = spec->model.width;
 	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;

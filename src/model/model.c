@@ -320,6 +320,7 @@ static ls_status check_options(const ls_model_options *o, const ls_model_def *de
 		{"model.classes", o->classes, LS_READS_CLASSES},
 		{"model.hidden", o->hidden_count > 0, LS_READS_HIDDEN},
 		{"model.pool", o->average_pool, LS_READS_POOL},
+		{"model.activation", o->activation != LS_MODEL_RELU, LS_READS_ACTIVATION},
 		{"model.width", o->width_scale < 1 || o->width_scale > 1, LS_READS_WIDTH},
 		{"model.head", o->head != LS_MODEL_HEAD_CIFAR, LS_READS_HEAD},
 		{"model.preset", o->preset != LS_MODEL_PRESET_NONE, LS_READS_TEXT},

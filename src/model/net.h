@@ -55,6 +55,8 @@ int ls_net_linear_normal(ls_net *net, int x, const char *name, int64_t out, doub
 int ls_net_batch_norm(ls_net *net, int x, const char *name);
 
 int ls_net_relu(ls_net *net, int x, const char *name);
+/* The job's activation, named after its kind and `number`: "relu1", "tanh1". */
+int ls_net_activation(ls_net *net, int x, int number);
 int ls_net_maxpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
 int ls_net_avgpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
 int ls_net_adaptive_avgpool(ls_net *net, int x, const char *name, int64_t out_height, int64_t out_width);
@@ -71,7 +73,8 @@ enum {
 	LS_READS_POOL = 4,
 	LS_READS_WIDTH = 8,
 	LS_READS_HEAD = 16,
-	LS_READS_TEXT = 32 /* tokens instead of pictures, and the options of gpt2 */
+	LS_READS_ACTIVATION = 32,
+	LS_READS_TEXT = 64 /* tokens instead of pictures, and the options of gpt2 */
 };
 
 typedef struct ls_model_def {

@@ -5,7 +5,8 @@ from verifier.vectors import COMMITMENTS, numbers
 
 from .writer import Statements
 
-BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.width": 1.0,
+BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.activation": "relu",
+        "model.width": 1.0,
         "model.head": "cifar", "model.preset": "none", "model.dropout": 0.0, "data.tokenizer": "bytes",
         "data.holdout": 0.0, "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
         "train.steps": 5,
@@ -34,7 +35,9 @@ TEXT = {"model__arch": "gpt2", "model__classes": 0, "model__hidden": [], "model_
 ADAM = {"optimizer__name": "adamw", "optimizer__momentum": 0.0}
 GOOD = [
     {}, {"model__hidden": [7, 1, 2]}, {"model__arch": "logreg", "model__hidden": []}, {"model__arch": "lenet5", **IMAGE},
-    {"model__arch": "lenet5", "model__pool": "avg", **IMAGE}, {"model__arch": "vgg11", "model__width": 0.25, **IMAGE},
+    {"model__arch": "lenet5", "model__pool": "avg", "model__activation": "tanh", **IMAGE}, {"model__activation": "sigmoid"},
+    {"model__activation": "gelu", "model__hidden": [5, 3]}, {"model__arch": "lenet5", "model__pool": "avg", **IMAGE},
+    {"model__arch": "vgg11", "model__width": 0.25, **IMAGE},
     {"model__arch": "vgg16", "model__head": "torchvision", **IMAGE}, {"model__arch": "resnet18", **IMAGE},
     {"model__arch": "resnet50", "model__width": 0.03, **IMAGE, "data__augment": ["crop", "flip"]},
     {"model__arch": "resnet18", "model__width": 2.5, **IMAGE, "optimizer__momentum": 0.0, "import": bytes(range(1, 33))},
@@ -63,6 +66,7 @@ BAD = [
     {"model__arch": "m" * 33},
     {"model__classes": 1}, {"model__classes": 65537}, {"model__hidden": [0]}, {"model__hidden": [65537]},
     {"model__hidden": [1] * 17},
+    {"model__activation": "elu"},
     {"model__width": 0.0}, {"model__width": 17.0}, {"data__limit": (1 << 40) + 1}, {"data__limit": 7},
     {"data__shape": [1, 4]},
     {"data__shape": [0, 4, 5]}, {"data__mean": []}, {"data__mean": [1.0] * 4}, {"data__mean": [-1.0]},
@@ -97,7 +101,7 @@ OTHER_PROGRAMS = [  # good bytes, but not what the fields expand to
     {"model__arch": "unknown"}, {"optimizer__name": "adagrad"}, {"optimizer__name": "adam"}, {"optimizer__beta1": 0.5},
     {"model__classes": 0}, {"model__layers": 2}, {"train__accumulate": 2}, TEXT | {"model__vocab": 0}, TEXT | {"model__classes": 3},
     TEXT | {"model__heads": 3}, TEXT | {"model__context": 4}, TEXT | {"model__hidden": [3]}, TEXT | {"train__accumulate": 3},  {"model__arch": "mlp", "model__hidden": []},
-                  {"model__pool": "avg"},
+                  {"model__pool": "avg"}, {"model__arch": "logreg", "model__hidden": [], "model__activation": "tanh"},
     {"model__arch": "vgg11", "model__hidden": []}, {"model__arch": "logreg"}, {"data__mean": [1.0, 2.0]},
                   {"schedule__warmup": 5},
 ]
