@@ -184,6 +184,15 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
 /* Writes through a temporary file in the same folder, fsync, rename, fsync of the folder: afterwards the path holds
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
+
+/* The same, piece by piece: what is put lies in the temporary file until ls_draft_finish gives it its name. */
+typedef struct ls_draft ls_draft;
+ls_status ls_draft_open(ls_draft **out, const char *path, ls_error *err);
+ls_status ls_draft_put(ls_draft *d, const void *data, size_t len, ls_error *err);
+/* Once, as the last call before ls_draft_free. */
+ls_status ls_draft_finish(ls_draft *d, ls_error *err);
+void ls_draft_free(ls_draft *d); /* one that was not finished leaves nothing; NULL is allowed */
+
 bool ls_file_exists(const char *path);
 ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */

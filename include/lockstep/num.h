@@ -208,7 +208,8 @@ typedef enum ls_purpose {
 	LS_PURPOSE_ORDER = 2,
 	LS_PURPOSE_AUGMENT = 3,
 	LS_PURPOSE_DROPOUT = 4,
-	LS_PURPOSE_TEST = 5
+	LS_PURPOSE_TEST = 5,
+	LS_PURPOSE_SAMPLE = 6 /* text that a model writes; nothing commits to it */
 } ls_purpose;
 
 typedef struct ls_stream {

@@ -122,7 +122,7 @@ static bool allocate_gathered(ls_exec *e)
 	int64_t terms = 1, words = 1;
 	for (int i = 0; i < e->product_count && !e->options.state_only; i++) {
 		const ls_product *p = &e->product[e->products[i]];
-		int64_t support = (p->rows + p->columns) * ((p->terms + 63) / 64);
+		int64_t support = (p->rows + ls_product_b_rows(p)) * ((p->terms + 63) / 64);
 		if (ls_product_all_terms(p) > terms)
 			terms = ls_product_all_terms(p);
 		if (support > words && support <= SUPPORT_WORDS_MAX)

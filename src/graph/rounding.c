@@ -11,10 +11,12 @@ static int64_t gather(const ls_settle *s, int64_t index, int64_t *i, int64_t *j)
 	const ls_product *p = s->product;
 	int64_t n = p->terms;
 	ls_product_locate(p, index, i, j);
+	if (ls_product_masked(p, *i, *j))
+		return 0;
 	if (s->gathered->row != *i)
 		ls_kernel__fetch(&p->a, s->a, *i, 0, n, s->gathered->a);
 	s->gathered->row = *i;
-	ls_kernel__fetch(&p->b, s->b, *j, 0, n, s->gathered->b);
+	ls_kernel__fetch(&p->b, s->b, ls_product_b_row(p, *i, *j), 0, n, s->gathered->b);
 	if (p->bias == LS_BIAS_NONE)
 		return n;
 	s->gathered->a[n] = s->bias[p->bias == LS_BIAS_ROW ? *i : *j];
@@ -49,7 +51,7 @@ static void find_supports(const ls_settle *s)
 	uint64_t *out = s->gathered->supports.word;
 	for (int64_t i = 0; i < p->rows; i++, out += words)
 		ls_kernel__support(&p->a, s->a, i, p->terms, s->gathered->a, out);
-	for (int64_t j = 0; j < p->columns; j++, out += words)
+	for (int64_t j = 0; j < ls_product_b_rows(p); j++, out += words)
 		ls_kernel__support(&p->b, s->b, j, p->terms, s->gathered->b, out);
 	s->gathered->supports.known = true;
 	s->gathered->row = -1;
@@ -59,13 +61,13 @@ static void find_supports(const ls_settle *s)
 static void prepare_supports(const ls_settle *s)
 {
 	const ls_product *p = s->product;
-	int64_t zeros = 0;
+	int64_t zeros = 0, rows = p->rows + ls_product_b_rows(p);
 	s->gathered->supports.known = false;
-	if (p->bias != LS_BIAS_NONE || (uint64_t)((p->rows + p->columns) * words_per_row(p)) > s->gathered->supports.capacity)
+	if (p->bias != LS_BIAS_NONE || (uint64_t)(rows * words_per_row(p)) > s->gathered->supports.capacity)
 		return;
 	for (size_t f = 0; f < s->flags->count; f++)
 		zeros += s->flags->flag[f].c == 0;
-	if (zeros >= p->rows + p->columns)
+	if (zeros >= rows)
 		find_supports(s);
 }
 
@@ -80,7 +82,7 @@ static bool is_empty_sum(const ls_settle *s, const ls_flag *flag)
 		return false;
 	ls_product_locate(p, flag->index, &i, &j);
 	a = s->gathered->supports.word + i * words;
-	b = s->gathered->supports.word + (p->rows + j) * words;
+	b = s->gathered->supports.word + (p->rows + ls_product_b_row(p, i, j)) * words;
 	for (int64_t w = 0; w < words; w++)
 		common |= a[w] & b[w];
 	return !common;
