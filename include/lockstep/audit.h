@@ -38,7 +38,7 @@ typedef struct ls_audit_result {
 	uint64_t first_bad_step; /* 0 with a match */
 	uint64_t first, last;  /* steps replayed */
 	uint64_t corrections, entries, elements, exact;
-	char file[64];         /* DAMAGED, WITHHELD */
+	char file[LS_DAMAGE_FILE_MAX]; /* DAMAGED, WITHHELD */
 	char text[512];        /* what was found and expected, in words; empty with a match */
 	bool stopped;          /* by `stop`: the verdict covers the steps replayed so far */
 	double seconds;

@@ -149,6 +149,10 @@ void ls_put_le32(void *p, uint32_t v);
 uint64_t ls_get_le64(const void *p);
 void ls_put_le64(void *p, uint64_t v);
 
+/* Many words at once, to little-endian bytes and back; either end may lie anywhere. */
+void ls_words_to_le(void *bytes, const void *words, size_t count);
+void ls_words_from_le(void *words, const void *bytes, size_t count);
+
 /* Lower-case hex of `len` bytes into `out` (2·len+1 bytes). */
 void ls_hex(char *out, const void *data, size_t len);
 /* Parses exactly 2·len hex digits; false where the text is anything else. */
@@ -184,6 +188,8 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
 /* Writes through a temporary file in the same folder, fsync, rename, fsync of the folder: afterwards the path holds
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
+/* The same but for the last sync: the name is not durable before ls_dir_sync of the folder. For many files of one folder. */
+ls_status ls_file_put(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
 ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */

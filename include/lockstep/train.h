@@ -53,6 +53,7 @@ typedef struct ls_train_options {
 	const char *dir;
 	ls_snapshot_policy snapshots;
 	bool resume;
+	bool compress; /* snapshots' pieces with zstd */
 	const uint8_t *nonce; /* 32 bytes, or NULL */
 	const ls_watch *watch; /* may be NULL */
 	bool no_self_check;    /* do not recompute random elements exactly */

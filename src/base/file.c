@@ -90,7 +90,7 @@ ls_status ls_dir_sync(const char *path, ls_error *err)
 	return status;
 }
 
-ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+ls_status ls_file_put(const char *path, const void *data, size_t len, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char temporary[LS_PATH_MAX];
@@ -110,12 +110,17 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 		status = ls_base__system_error(err, "rename to", path);
 		goto done;
 	}
-	LS_TRY(sync_folder_of(path, err));
 done:
 	close(fd);
 	if (status != LS_OK)
 		unlink(temporary);
 	return status;
+}
+
+ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = ls_file_put(path, data, len, err);
+	return status == LS_OK ? sync_folder_of(path, err) : status;
 }
 
 bool ls_file_exists(const char *path)

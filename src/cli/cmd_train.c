@@ -7,6 +7,7 @@ static const ls_cli_option options[] = {
 	{.name = "run", .argument = "DIR", .help = "folder of the run; must be new, empty, or given with --resume"},
 	{.name = "resume", .help = "go on with the run in --run; start it where it is missing"},
 	{.name = "snapshots", .argument = "WHICH", .help = "states to keep: all, every:N, last:N; first and last always", .fallback = "last:2"},
+	{.name = "compress", .help = "compress what snapshots keep of large tensors, with zstd"},
 	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others", .fallback_text = "drawn at random"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
@@ -20,6 +21,7 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 	const char *policy = ls_cli__value(args, "snapshots"), *hex = ls_cli__value(args, "nonce");
 	out->dir = ls_cli__value(args, "run");
 	out->resume = ls_cli__given(args, "resume");
+	out->compress = ls_cli__given(args, "compress");
 	if (!out->dir)
 		return ls_cli__usage(err, "train", "no --run", "--run DIR", "the folder is made; its parent must exist");
 	if (!ls_snapshot_policy_parse(&out->snapshots, policy))

@@ -18,6 +18,8 @@ struct ls_run {
 	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
 	uint64_t blocks, block_room;
 	ls_hasher *hasher;
+	struct ls_pieces *pieces; /* opened with the first piece that is written */
+	bool compress;
 	ls_tree tree; /* over all leaves */
 };
 
@@ -48,8 +50,8 @@ ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_e
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
 #define LS_RUN__SNAPSHOT_MAX (UINT64_C(1) << 36) /* bytes */
-/* The bytes of a snapshot; `out` is reset first. */
-ls_status ls_run__encode_snapshot(ls_buf *out, uint64_t step, ls_exec *exec, ls_error *err);
+/* Writes the state `words`, one pointer per tensor of the program's state, as the snapshot after `step`. */
+ls_status ls_run__write_state(ls_run *run, uint64_t step, const ls_program *program, const void *const *words, ls_error *err);
 
 /* A head over all leaves so far, and the file it goes into. */
 typedef struct ls_run__head_file {
