@@ -21,6 +21,9 @@ typedef struct ls_audit_options {
 	/* 0: the whole run; else steps first…last, widened to whole leaves. `last` 0: to the run's end, which then has to be the
 	 * one that was ordered. */
 	uint64_t first, last;
+	/* Follows a run that grows (ls_run_open_live): called when everything there is has been compared and agrees. It waits for
+	 * more and takes it over (ls_run_refresh); `*grown` false ends the audit. NULL: the run is what it is. */
+	ls_status (*more)(void *context, bool *grown, ls_damage *damage, ls_error *err);
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;

@@ -204,6 +204,8 @@ typedef struct ls_file ls_file;
 ls_status ls_file_open(ls_file **out, const char *path, bool create, ls_error *err);
 void ls_file_close(ls_file *f); /* NULL is allowed; does not sync */
 uint64_t ls_file_size(const ls_file *f);
+/* Looks again how long the file is, which another process may have made longer. */
+ls_status ls_file_refresh(ls_file *f, ls_error *err);
 /* Appends; a short write is undone by truncation before the error returns. */
 ls_status ls_file_append(ls_file *f, const void *data, size_t len, ls_error *err);
 /* Exactly `len` bytes at `offset`, all of which must exist. */
@@ -212,6 +214,8 @@ ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err);
 ls_status ls_file_sync(ls_file *f, ls_error *err);
 /* Until ls_file_close no other opener can lock it; LS_ERR_EXISTS where one has. */
 ls_status ls_file_lock(ls_file *f, ls_error *err);
+/* Whether another opener has locked it. */
+bool ls_file_is_locked(ls_file *f);
 
 double ls_clock_seconds(void); /* monotonic */
 double ls_cpu_seconds(void);   /* of this process, all threads together */

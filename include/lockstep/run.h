@@ -113,6 +113,14 @@ typedef struct ls_metrics {
 /* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together; then `*out` is NULL, except
  * for a broken tail, before which the run is whole. LS_ERR_NOT_FOUND where `dir` is no run. */
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* A run that a trainer may be writing: what its newest head promises, and nothing behind. `*out` is NULL without damage where
+ * there is no head yet. */
+ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* Takes over the leaves of a newer head, if there is one: they must continue those there were, and all of them hash to it. */
+ls_status ls_run_refresh(ls_run *run, ls_damage *damage, ls_error *err);
+bool ls_run_is_being_written(ls_run *run); /* a trainer has locked it */
+/* The last step whose leaf is in the file, promised or not: how far the trainer is. */
+ls_status ls_run_written_step(ls_run *run, uint64_t *step, ls_error *err);
 void ls_run_free(ls_run *run);
 
 const char *ls_run_dir(const ls_run *run);

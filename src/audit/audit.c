@@ -219,6 +219,26 @@ static ls_status check_end(auditor *a, ls_error *err)
 	return status;
 }
 
+/* Where a run is followed, its next leaves; `*end` is the last one. A run that has diverged has no more. */
+static ls_status wait_for_more(auditor *a, uint64_t *end, ls_error *err)
+{
+	ls_damage damage = {0};
+	bool grown = false;
+	ls_status status = LS_OK;
+	if (!a->options->more || a->out->verdict != LS_VERDICT_MATCH || a->out->stopped || ls_run_complete(a->run) ||
+	    !ls_exec_state_finite(ls_replay_exec(a->replay)))
+		return LS_OK;
+	LS_TRY(a->options->more(a->options->context, &grown, &damage, err));
+	if (damage.found)
+		found_damage(a, &damage);
+	else if (grown)
+		*end = ls_run_leaves(a->run) - 1;
+	else
+		a->out->stopped = a->options->stop && a->options->stop(a->options->context);
+done:
+	return status;
+}
+
 static ls_status replay(auditor *a, ls_error *err)
 {
 	ls_status status;
@@ -228,10 +248,14 @@ static ls_status replay(auditor *a, ls_error *err)
 	if (a->options->last && ls_run_leaf_of_step(a->run, a->options->last) < end)
 		end = ls_run_leaf_of_step(a->run, a->options->last);
 	LS_TRY(begin(a, from, &index, err));
-	for (; index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped; index++) {
-		LS_TRY(one_leaf(a, index, err));
-		a->out->stopped = a->options->stop && a->options->stop(a->options->context) && index < end;
-	}
+	do {
+		for (; index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped; index++) {
+			LS_TRY(one_leaf(a, index, err));
+			a->out->stopped = a->options->stop && a->options->stop(a->options->context) && index < end;
+		}
+		LS_TRY(wait_for_more(a, &end, err));
+	} while (index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped);
+	LS_TRY(ls_run_root(a->run, ls_run_leaves(a->run), &a->out->root, err));
 	for (; index < ls_run_leaves(a->run) && a->out->verdict != LS_VERDICT_FORGED_LOG && a->out->verdict != LS_VERDICT_DAMAGED; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
 	LS_TRY(check_end(a, err));
