@@ -9,35 +9,15 @@ import subprocess
 import sys
 import tempfile
 
-from harness import LOCKSTEP, SKIPPED, Folder, Report, environment, lockstep, noise_data, read_leaves, write_job
+from harness import (INLINE, LOCKSTEP, PIECE, SKIPPED, Folder, Report, environment, lockstep, noise_data, piece_roots as roots, read_leaves,
+                     snapshot_tensors as tensors, write_job)
 
 NONCE = "07" + 31 * "00"
-INLINE, PIECE = 1 << 14, 1 << 20
 WIDE = ", hidden: [4096, 1100]"  # its second weight has 4096 × 1100 words: five pieces, the last one short
 
 
 def pieces(run):
     return {p.name: p for p in (run / "pieces").iterdir()}
-
-
-def tensors(data):
-    """(name, count, the bytes where its words or roots lie) of a snapshot."""
-    at, out = 24, []
-    for _ in range(struct.unpack_from("<I", data, 20)[0]):
-        size = struct.unpack_from("<I", data, at)[0]
-        name, at = data[at + 4:at + 4 + size].decode(), at + 4 + size
-        rank = data[at + 1]
-        count = 1
-        for dim in struct.unpack_from(f"<{rank}Q", data, at + 2):
-            count *= dim
-        start = at + 2 + 8 * rank
-        at = start + (4 * count if data[:12] == b"ls1/snapshot" or count <= INLINE else 32 * -(-count // PIECE))
-        out.append((name, count, slice(start, at)))
-    return out
-
-
-def roots(data):
-    return {data[s][i:i + 32].hex() for _, count, s in tensors(data) if count > INLINE for i in range(0, s.stop - s.start, 32)}
 
 
 def as_older_form(run):
