@@ -24,6 +24,8 @@ typedef struct ls_audit_options {
 	/* Follows a run that grows (ls_run_open_live): called when everything there is has been compared and agrees. It waits for
 	 * more and takes it over (ls_run_refresh); `*grown` false ends the audit. NULL: the run is what it is. */
 	ls_status (*more)(void *context, bool *grown, ls_damage *damage, ls_error *err);
+	bool guard;           /* as ls_exec_options */
+	const ls_watch *watch; /* may be NULL */
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;

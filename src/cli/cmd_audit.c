@@ -19,6 +19,7 @@ static const ls_cli_option options[] = {
 	{.name = "parallel", .argument = "N", .help = "processes that share the parts between snapshots", .fallback = "1"},
 	{.name = "plan", .help = "only list the parts that can be audited by themselves, for --steps"},
 	{.name = "parts", .argument = "N", .help = "with --plan: at most N parts, of nearly as many steps each", .fallback_text = "all"},
+	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "merge", .argument = "DIR", .help = "replay nothing: join the verdicts of --steps and --json that lie in DIR/*.json"},
 	{.name = "follow", .help = "go along with a run that is being trained, until it ends"},
 	{.name = NULL},
@@ -581,6 +582,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	o.keep = ls_cli__value(args, "keep");
 	LS_TRY(read_steps(&o, args, err));
 	LS_TRY(check_ways(args, err));
+	o.guard = ls_cli__given(args, "guard");
 	r.asked_first = o.first;
 	r.asked_last = o.last;
 	if (r.followed)

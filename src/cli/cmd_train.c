@@ -12,6 +12,7 @@ static const ls_cli_option options[] = {
 	{.name = "snapshots", .argument = "WHICH", .help = "states to keep: all, every:N, last:N; first and last always", .fallback = "last:2"},
 	{.name = "compress", .help = "compress what snapshots keep of large tensors, with zstd"},
 	{.name = "tensorboard", .help = "write losses and rates to DIR/tensorboard of the run, as TensorBoard reads them"},
+	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others", .fallback_text = "drawn at random"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
@@ -25,6 +26,7 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 	const char *policy = ls_cli__value(args, "snapshots"), *hex = ls_cli__value(args, "nonce");
 	out->dir = ls_cli__value(args, "run");
 	out->resume = ls_cli__given(args, "resume");
+	out->guard = ls_cli__given(args, "guard");
 	out->compress = ls_cli__given(args, "compress");
 	if (!out->dir)
 		return ls_cli__usage(err, "train", "no --run", "--run DIR", "the folder is made; its parent must exist");

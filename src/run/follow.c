@@ -40,10 +40,16 @@ ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_
 {
 	ls_status status;
 	ls_run *run = NULL;
+	bool unstarted = false;
 	*out = NULL;
+	*damage = (ls_damage){0};
+	if (ls_file_exists(dir))
+		LS_TRY(ls_run_is_unstarted(&unstarted, dir, err));
+	if (unstarted)
+		goto done;
 	LS_TRY(ls_run_open(&run, dir, damage, err));
 	if (!run || !run->promised)
-		goto done; // damaged, or its start is not finished
+		goto done;
 	*damage = (ls_damage){0}; // what is broken lies behind the head
 	run->live = true;
 	LS_TRY(keep_promised(run, err));

@@ -279,6 +279,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	replay.plan = plan;
 	replay.platform = platform;
 	replay.self_check = !options->no_self_check;
+	replay.guard = options->guard;
 	replay.watch = options->watch;
 	LS_TRY(ls_replay_open(&t.replay, &replay, err));
 	if (options->resume)

@@ -55,7 +55,7 @@ def killed(report, job, run, data):
 
 
 def main():
-    report = Report("tensorboard")
+    report = Report("event_files")
     try:
         import tensorboard
     except ImportError:
