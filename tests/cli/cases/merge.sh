@@ -36,7 +36,7 @@ sed -i 's/"verdict": "match"/"verdict": "fine"/' parts/b.json
 run 2 audit run --merge parts
 announce a part that does not match settles it, whatever lies behind
 part b 7:12
-sed -i 's/"verdict": "match"/"verdict": "mismatch"/; s/"first_bad_step": 0/"first_bad_step": 8/' parts/b.json
+sed -i 's/"verdict": "match"/"verdict": "mismatch"/; s/"first_bad_step": null/"first_bad_step": 8/' parts/b.json
 rm parts/c.json
 run 1 audit run --merge parts
 keys 1 "verdict first_bad_step" audit run --merge parts
