@@ -14,6 +14,7 @@ typedef struct ls_replay_options {
 	ls_platform *platform;   /* borrowed */
 	bool follow;             /* auditor: reads the rounding log; trainer: writes it */
 	bool self_check;
+	bool guard; /* as ls_exec_options */
 	const ls_watch *watch; /* may be NULL */
 } ls_replay_options;
 #define LS_REPLAY_OPTIONS_VERSION 1
@@ -53,8 +54,10 @@ typedef struct ls_train_options {
 	const char *dir;
 	ls_snapshot_policy snapshots;
 	bool resume;
+	bool compress; /* snapshots' pieces with zstd */
 	const uint8_t *nonce; /* 32 bytes, or NULL */
 	const ls_watch *watch; /* may be NULL */
+	bool guard;            /* as ls_exec_options: notices memory that changes by itself */
 	bool no_self_check;    /* do not recompute random elements exactly */
 	/* Polled after each step; true asks to stop after the present leaf. */
 	bool (*stop)(void *context);

@@ -129,14 +129,21 @@ ls_status ls_draft_put(ls_draft *d, const void *data, size_t len, ls_error *err)
 	return ls_base__write_all(d->fd, data, len, d->path, err);
 }
 
-ls_status ls_draft_finish(ls_draft *d, ls_error *err)
+// Gives it its name, which is not durable yet.
+static ls_status name_draft(ls_draft *d, ls_error *err)
 {
 	if (fsync(d->fd))
 		return ls_base__system_error(err, "sync", d->path);
 	if (rename(d->temporary, d->path))
 		return ls_base__system_error(err, "rename to", d->path);
 	d->finished = true;
-	return sync_folder_of(d->path, err);
+	return LS_OK;
+}
+
+ls_status ls_draft_finish(ls_draft *d, ls_error *err)
+{
+	ls_status status = name_draft(d, err);
+	return status == LS_OK ? sync_folder_of(d->path, err) : status;
 }
 
 void ls_draft_free(ls_draft *d)
@@ -150,16 +157,28 @@ void ls_draft_free(ls_draft *d)
 	ls_free(d);
 }
 
-ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+ls_status ls_file_put(const char *path, const void *data, size_t len, ls_error *err)
 {
 	ls_status status;
 	ls_draft *d = NULL;
 	LS_TRY(ls_draft_open(&d, path, err));
 	LS_TRY(ls_draft_put(d, data, len, err));
-	LS_TRY(ls_draft_finish(d, err));
+	LS_TRY(name_draft(d, err));
 done:
 	ls_draft_free(d);
 	return status;
+}
+
+ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = ls_file_put(path, data, len, err);
+	return status == LS_OK ? sync_folder_of(path, err) : status;
+}
+
+ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = ls_file_put(path, data, len, err);
+	return status == LS_OK ? sync_folder_of(path, err) : status;
 }
 
 bool ls_file_exists(const char *path)

@@ -26,7 +26,7 @@ typedef struct ls_cli {
 
 /* ---- commands and their options ---- */
 
-#define LS_CLI__OPTIONS_MAX 16
+#define LS_CLI__OPTIONS_MAX 20
 #define LS_CLI__POSITIONALS_MAX 2
 
 typedef struct ls_cli_option {

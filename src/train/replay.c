@@ -42,6 +42,7 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
 	o.imports = ls_plan_imports(r->options.plan);
 	o.rounding = rounding;
 	o.self_check = r->options.self_check;
+	o.guard = r->options.guard;
 	o.keep = keep;
 	o.keep_count = keep_count;
 	o.watch = program == ls_model_step(ls_plan_model(r->options.plan)) ? r->options.watch : NULL;
