@@ -175,12 +175,6 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 	return status == LS_OK ? sync_folder_of(path, err) : status;
 }
 
-ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
-{
-	ls_status status = ls_file_put(path, data, len, err);
-	return status == LS_OK ? sync_folder_of(path, err) : status;
-}
-
 bool ls_file_exists(const char *path)
 {
 	struct stat st;

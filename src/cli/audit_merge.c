@@ -54,7 +54,8 @@ static bool take_result(const json_t *o, partial *p)
 	if (!json_is_null(json_object_get(asked, "last")))
 		good &= take_uint(asked, "last", &p->last) && p->last >= p->first;
 	good &= take_uint(o, "first", &r->first) && take_uint(o, "last", &r->last);
-	good &= json_is_null(json_object_get(o, "first_bad_step")) || take_uint(o, "first_bad_step", &r->first_bad_step);
+	r->has_bad_step = !json_is_null(json_object_get(o, "first_bad_step"));
+	good &= !r->has_bad_step || take_uint(o, "first_bad_step", &r->first_bad_step);
 	good &= take_uint(o, "corrections", &r->corrections) && take_uint(o, "entries", &r->entries);
 	good &= take_uint(o, "elements", &r->elements) && take_uint(o, "exact", &r->exact);
 	good &= json_is_boolean(json_object_get(o, "stopped")) && json_is_number(json_object_get(o, "seconds"));
