@@ -80,6 +80,7 @@ typedef struct ls_op_stats {
 	uint64_t entries;     /* written or read */
 	uint64_t corrections; /* entries that overrode this platform's own R(C) */
 	uint64_t exact;       /* elements recomputed exactly */
+	uint64_t stage[LS_EXACT_STAGES]; /* of these, by what settled them; elements under an entry are judged apart */
 	double seconds;
 } ls_op_stats;
 

@@ -37,4 +37,26 @@ typedef struct ls_product_call {
 	                            * sample; replaces what was there. Untouched in mode plain, and may be NULL there. */
 } ls_product_call;
 
+/* How an element's R(E) was found: an FP64 sum with its bound, one exact bin, two, or fixed point as wide as FP32 goes. */
+typedef enum ls_exact_stage {
+	LS_EXACT_PLAIN = 0,
+	LS_EXACT_BIN = 1,
+	LS_EXACT_BINS = 2,
+	LS_EXACT_WIDE = 3,
+	LS_EXACT_STAGES = 4
+} ls_exact_stage;
+
+/* Flagged elements of a product whose R(E) is wanted. */
+typedef struct ls_exact_call {
+	const ls_product *product;
+	const float *a, *b, *bias; /* as in the product's call */
+	float *out;                /* receives the values; the one NaN where a factor is not finite, even beside a place that is
+	                            * no term: which that is, only the definition knows */
+	int bits;
+	ls_bound bound;            /* that the flags' t stand for */
+	const ls_flag *flag;       /* any order */
+	size_t count;
+	uint64_t *stage;           /* LS_EXACT_STAGES counters, added to */
+} ls_exact_call;
+
 #endif

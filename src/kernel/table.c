@@ -21,6 +21,7 @@ static void use_avx2(ls_kernel_table *t)
 	ls_kernel__tile_avx2(t);
 	ls_kernel__pack_avx2(t);
 	ls_kernel__round_avx2(t);
+	ls_kernel__dot_avx2(t);
 	t->loops = ls_kernel__loops_avx2();
 }
 
@@ -31,6 +32,7 @@ static void use_avx512(ls_kernel_table *t)
 	ls_kernel__tile_avx512(t);
 	ls_kernel__pack_avx512(t);
 	ls_kernel__round_avx512(t);
+	ls_kernel__dot_avx512(t);
 	t->loops = ls_kernel__loops_avx512();
 }
 #else

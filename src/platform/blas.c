@@ -107,3 +107,9 @@ ls_status ls_platform__blas_product(ls_platform *p, const ls_product_call *call,
 	struct blas *blas = p->state;
 	return ls_kernel__gemm_run(blas->gemm, call, err);
 }
+
+int64_t ls_platform__blas_depth(const ls_platform *p, int64_t terms, bool bias)
+{
+	const struct blas *blas = p->state;
+	return ls_kernel__engine_depth(&blas->engine, terms, bias);
+}

@@ -158,12 +158,12 @@ static ls_status reserve(struct worker *w, int64_t terms, ls_error *err)
 	return LS_OK;
 }
 
-static int64_t depth_of(const ls_product *p)
+static int64_t depth(const ls_platform *platform, int64_t terms, bool bias)
 {
-	int64_t depth = 0;
-	while (INT64_C(1) << depth < p->terms)
-		depth++;
-	return depth + (p->bias != LS_BIAS_NONE);
+	int64_t halvings = 0;
+	while (INT64_C(1) << halvings < terms)
+		halvings++;
+	return halvings + bias;
 }
 
 static ls_status product(ls_platform *platform, const ls_product_call *call, ls_error *err)
@@ -171,7 +171,7 @@ static ls_status product(ls_platform *platform, const ls_product_call *call, ls_
 	struct naive *naive = platform->state;
 	const ls_product *p = call->product;
 	struct job job = {call, naive, (p->columns + COLUMNS - 1) / COLUMNS};
-	ls_status status = ls_kernel__check_call(call, depth_of(p), err);
+	ls_status status = ls_kernel__check_call(call, depth(platform, p->terms, p->bias != LS_BIAS_NONE), err);
 	for (int i = 0; status == LS_OK && i < naive->workers; i++)
 		status = reserve(&naive->worker[i], p->terms, err);
 	if (status != LS_OK)
@@ -214,10 +214,11 @@ static ls_status open_naive(ls_platform *platform, ls_error *err)
 	}
 	for (int i = 0; i < naive->workers; i++)
 		naive->spaces[i] = &naive->worker[i].space;
+	ls_kernel__portable(&platform->table); // for what others do by special instructions
 	snprintf(platform->description, sizeof platform->description, "naive");
 	return LS_OK;
 }
 
 const ls_platform_def ls_platform__naive = {
-	.name = "naive", .row_kernels = false, .open = open_naive, .close = close_naive, .product = product,
+	.name = "naive", .row_kernels = false, .open = open_naive, .close = close_naive, .product = product, .depth = depth,
 };

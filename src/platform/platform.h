@@ -4,7 +4,7 @@
 
 #include <lockstep/platform.h>
 
-#include "kernel/table.h"
+#include "kernel/exact.h"
 
 typedef struct ls_platform_def {
 	const char *name;
@@ -13,12 +13,15 @@ typedef struct ls_platform_def {
 	ls_status (*open)(ls_platform *platform, ls_error *err);
 	void (*close)(ls_platform *platform);
 	ls_status (*product)(ls_platform *platform, const ls_product_call *call, ls_error *err);
+	/* Of the tree in which it adds this many terms in FP64, and a bias. */
+	int64_t (*depth)(const ls_platform *platform, int64_t terms, bool bias);
 } ls_platform_def;
 
 struct ls_platform {
 	const ls_platform_def *def;
 	ls_pool *pool;
 	ls_kernel_table table;
+	ls_exact exact;
 	void *state;
 	char description[96];
 };
