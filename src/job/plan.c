@@ -146,6 +146,7 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.hidden_count = (int)spec->model.hidden.count;
 	for (int i = 0; i < o.hidden_count; i++)
 		o.hidden[i] = (int64_t)spec->model.hidden.item[i];
+	o.activation = (ls_model_activation)spec->model.activation;
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
 	o.width_scale = spec->model.width;
 	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;

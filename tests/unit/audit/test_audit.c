@@ -77,6 +77,13 @@ static void test_lenet(void **state)
 	check_honest(SETS("model.arch=lenet5", "model.pool=avg", "arithmetic.grid=24", "arithmetic.encoding=dense"));
 }
 
+static void test_activations(void **state)
+{
+	check_honest(SETS("model.arch=mlp", "model.hidden=[20, 9]", "model.activation=gelu"));
+	check_honest(SETS("model.arch=mlp", "model.hidden=[20]", "model.activation=sigmoid", "arithmetic.grid=19"));
+	check_honest(SETS("model.arch=lenet5", "model.activation=tanh", "model.pool=avg"));
+}
+
 static void test_schedules_and_epochs(void **state)
 {
 	tiny t;
@@ -313,7 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_logistic_regression), cmocka_unit_test(test_multilayer_perceptron), cmocka_unit_test(test_lenet),
-		cmocka_unit_test(test_schedules_and_epochs), cmocka_unit_test(test_changed_values_are_found_at_their_step),
+		cmocka_unit_test(test_activations), cmocka_unit_test(test_schedules_and_epochs), cmocka_unit_test(test_changed_values_are_found_at_their_step),
 		cmocka_unit_test(test_forged_entries_are_found_at_their_step), cmocka_unit_test(test_a_forgery_leaves_a_sound_copy),
 		cmocka_unit_test(test_plain_runs_blame_nobody), cmocka_unit_test(test_another_job_is_not_this_run),
 		cmocka_unit_test(test_ranges_of_steps), cmocka_unit_test(test_what_lies_before_a_range_is_adopted),

@@ -43,6 +43,7 @@ static void the_bytes_are_as_described(void **state)
 	                           "u\x0a\0\0\0\0\0\0\0"
 	                           "l\x02\0\0\0\x20\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0"
 	                           "s\x03\0\0\0max"
+	                           "s\x04\0\0\0relu"
 	                           "r\0\0\0\0\0\0\xf0\x3f"
 	                           "s\x05\0\0\0cifar"
 	                           "s\x03\0\0\0idx"
@@ -89,7 +90,8 @@ static void decoding_gives_the_same_job(void **state)
 static void each_field_that_is_read_changes_the_bytes(void **state)
 {
 	static const char *const sets[] = {
-		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.width=0.5",
+		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.activation=tanh",
+		"model.activation=gelu", "model.width=0.5",
 		"model.head=torchvision", "data.format=csv",
 		"data.limit=5000", "data.shape=[3, 32, 32]", "data.mean=1", "data.mean=[0, 0, 0]", "data.std=90.02", "data.augment=[crop]",
 		"data.augment=[flip]", "data.augment=[crop, flip]",
