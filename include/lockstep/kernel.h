@@ -17,6 +17,7 @@ typedef struct ls_flag {
 typedef struct ls_flag_list {
 	ls_flag *flag; /* ascending by index */
 	size_t count, capacity;
+	uint64_t certified; /* elements without a flag because their sum was proved to be exact (certify) */
 } ls_flag_list;
 
 /* Frees the memory and leaves an empty list that may be used again. */
@@ -30,6 +31,8 @@ typedef struct ls_product_call {
 	bool fp32;                 /* sum chunks of LS_CHUNK_TERMS terms in FP32 and the chunks in FP64; else all in FP64 */
 	ls_bound bound;            /* B of the flags; where certified, of the same precision */
 	bool test;                 /* false in modes plain and pinned: no bound */
+	bool certify;              /* with `test`, FP64 and a certified bound: of many elements in doubt, try to prove that their sums
+	                            * are exact. What is flagged then depends on how the work was cut; R(E) does not. */
 	bool pinned;               /* mode pinned: C is the FP32 sum in the order of ls_product_pinned, which out equals
 	                            * wherever C is finite. Neither with `test` nor with `fp32` */
 	int64_t sample;            /* an element to flag whatever its value, or −1; not in mode plain */

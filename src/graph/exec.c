@@ -226,16 +226,19 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	ls_status status;
 	if (e->options.rounding == LS_ROUNDING_RECORD || e->options.rounding == LS_ROUNDING_FOLLOW)
 		bound = ls_product_bound(arithmetic, reader->op->kind, p); // R(E) everywhere needs a proof
-	else if (!arithmetic->fp32)
+	else if (e->options.rounding == LS_ROUNDING_EXACT && !arithmetic->fp32) {
 		bound = ls_platform_bound(e->options.platform, p);
+		call.certify = true;
+	}
 	call.bound = settle.bound = bound;
-	e->flags.count = 0;
+	e->flags.count = e->flags.certified = 0;
 	e->gathered.row = -1;
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
 	if (status != LS_OK || e->options.rounding == LS_ROUNDING_PLAIN)
 		return status;
+	e->stats[op].certified += e->flags.certified;
 	return pinned ? ls_graph__settle_pinned(&settle, err) : ls_graph__settle(&settle, e->options.rounding, err);
 }
 
