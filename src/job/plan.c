@@ -1,4 +1,5 @@
 #include <lockstep/plan.h>
+#include <lockstep/platform.h>
 
 #include "job/import.h"
 
@@ -205,6 +206,15 @@ static ls_status check_thresholds(const ls_job_plan *p, ls_error *err)
 	return status;
 }
 
+/* A depth that even native cannot keep, which every machine has, makes a job that nobody can train. Platforms that need more
+ * say so when they are given the job. */
+static ls_status check_depth(const ls_job_plan *p, ls_error *err)
+{
+	ls_arithmetic a;
+	ls_status status = ls_job_arithmetic(p->job, &a, err);
+	return status == LS_OK ? ls_platform_check_depth("native", ls_model_step(p->model), &a, err) : status;
+}
+
 /* The weights' part of the binding. Their names and shapes are those of the model, which is therefore built before. */
 static ls_status bind_import(ls_job_plan *p, const ls_plan_options *o, ls_error *err)
 {
@@ -273,6 +283,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	LS_TRY(bind_import(p, options, err));
 	LS_TRY(bind_programs(p, err));
 	LS_TRY(check_thresholds(p, err));
+	LS_TRY(check_depth(p, err));
 	*out = p;
 	p = NULL;
 done:

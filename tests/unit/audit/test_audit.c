@@ -21,6 +21,15 @@ static void assert_same_hash(const ls_hash *a, const ls_hash *b)
 	assert_memory_equal(a->byte, b->byte, 32);
 }
 
+static bool is_here(const char *name)
+{
+	ls_platform *p = platform_named(name);
+	if (!p)
+		print_message("*** NOT TESTED: platform %s is not here\n", name);
+	ls_platform_free(p);
+	return p;
+}
+
 // ---- honest runs ----
 
 static void check_honest(const char *const *sets)
@@ -32,6 +41,8 @@ static void check_honest(const char *const *sets)
 	for (int i = 0; i < 3; i++) {
 		char name[32], kept[TEST_PATH], copy[32];
 		ls_audit_result r;
+		if (!is_here(platforms[i]))
+			continue;
 		snprintf(name, sizeof name, "run%d", i);
 		trained_here = trained(&t, platforms[i], name, (ls_train_options){0});
 		assert_true(trained_here.complete && !trained_here.diverged && !trained_here.stopped);
@@ -41,6 +52,8 @@ static void check_honest(const char *const *sets)
 			assert_same_hash(&first_root, &trained_here.state_root); // overrides are too rare to be met here
 		first_root = trained_here.state_root;
 		for (int j = 0; j < 3; j++) {
+			if (!is_here(platforms[j]))
+				continue;
 			snprintf(copy, sizeof copy, "kept%d%d", i, j);
 			path_in(kept, t.dir, copy);
 			r = audited(&t, platforms[j], name, (ls_audit_options){.keep = j == 1 ? kept : NULL});

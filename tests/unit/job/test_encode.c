@@ -175,19 +175,22 @@ static void expect_refusal(const char *marker, size_t marker_len, const void *va
 
 static void refusals_name_the_field(void **state)
 {
-	uint64_t two = 2, nan = UINT64_C(0x7ff8000000000000), minus_zero = UINT64_C(1) << 63;
+	uint8_t two[8], nan[8], minus_zero[8];
+	ls_put_le64(two, 2);
+	ls_put_le64(nan, UINT64_C(0x7ff8000000000000));
+	ls_put_le64(minus_zero, UINT64_C(1) << 63);
 	expect_refusal("ls1/", 4, "jab", 3, "signed job: found other bytes, expected the tag ls1/job");
 	expect_refusal("ls1/job", 7, "\x02", 1, "signed job: version: found another version, expected 1");
 	expect_refusal("s\x03\0\0\0", 5, "MLP", 3, "signed job: model.arch: found bytes that are no value of it");
 	expect_refusal("s\x03\0\0\0mlpu", 9, "\x01\0\0\0\0\0\0\0", 8, "signed job: model.classes: ");
-	expect_refusal("s\x03\0\0\0sgdr", 9, &nan, 8, "signed job: optimizer.lr: ");
-	expect_refusal("s\x03\0\0\0sgdr\x9a\x99\x99\x99\x99\x99\xa9\x3fr", 18, &minus_zero, 8, "signed job: optimizer.momentum: ");
-	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, &two, 8, "train.steps: found also its alternative, expected one of them");
+	expect_refusal("s\x03\0\0\0sgdr", 9, nan, 8, "signed job: optimizer.lr: ");
+	expect_refusal("s\x03\0\0\0sgdr\x9a\x99\x99\x99\x99\x99\xa9\x3fr", 18, minus_zero, 8, "signed job: optimizer.momentum: ");
+	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, two, 8, "train.steps: found also its alternative, expected one of them");
 	expect_refusal("s\x08\0\0\0", 5, "cosine\0\0", 8, "signed job: schedule.name: ");
 	expect_refusal("s\x06\0\0\0", 5, "linked", 6, "signed job: arithmetic.mode: ");
-	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, &two, 8, "good: steps: found 2, expected exactly 100");
+	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, two, 8, "good: steps: found 2, expected exactly 100");
 	// schedule.gamma is not read when the schedule is constant: its default is the only accepted value
-	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, &two, 8, "found bytes in another form, expected the canonical form");
+	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, two, 8, "found bytes in another form, expected the canonical form");
 }
 
 /* Words of a list have one order in the bytes, too. */

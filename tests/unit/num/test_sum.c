@@ -426,7 +426,7 @@ static void within_the_bound(void **state)
 
 int main(int argc, char **argv)
 {
-	int cases = argc > 1 ? atoi(argv[1]) : CASES;
+	int cases = argc > 1 ? (int)strtol(argv[1], NULL, 10) : CASES;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(agrees_with_mpfr, &cases),
 		cmocka_unit_test(not_finite),
