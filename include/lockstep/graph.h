@@ -78,10 +78,12 @@ void ls_exec_free(ls_exec *exec);
 /* Per op, summed over the steps since ls_exec_open. */
 typedef struct ls_op_stats {
 	uint64_t elements;    /* outputs of products */
-	uint64_t ambiguous;   /* R(C−t) ≠ R(C+t) */
+	uint64_t certified;   /* R(C−t) ≠ R(C+t), but C = E was proved; mode exact only */
+	uint64_t ambiguous;   /* R(C−t) ≠ R(C+t), other than these */
 	uint64_t entries;     /* written or read */
 	uint64_t corrections; /* entries that overrode this platform's own R(C) */
 	uint64_t exact;       /* elements recomputed exactly */
+	uint64_t stage[LS_EXACT_STAGES]; /* of these, by what settled them; elements under an entry are judged apart */
 	double seconds;
 } ls_op_stats;
 

@@ -99,6 +99,16 @@ bool ls_keeper_busy(ls_keeper *k);
 void ls_keeper_free(ls_keeper *k); /* waits, too; NULL is allowed */
 
 /* One line of metrics.jsonl. */
+/* Elements of products in mode exact, by what settled them. */
+typedef struct ls_stages {
+	uint64_t tested;    /* the rounding test */
+	uint64_t certified; /* the exactness certificate */
+	uint64_t bin, bins; /* one exact bin; two */
+	uint64_t wide;      /* fixed point, or, beside factors that are not finite, the definition */
+} ls_stages;
+
+void ls_stages_add(ls_stages *to, const ls_stages *from);
+
 typedef struct ls_metrics {
 	uint64_t step;
 	float loss;
@@ -106,6 +116,8 @@ typedef struct ls_metrics {
 	/* Notes of whoever computed the step; not part of the digest. */
 	double seconds;
 	const char *platform;
+	bool counted; /* the stages are: so in mode exact */
+	ls_stages stages;
 } ls_metrics;
 
 /* ---- reading ---- */

@@ -73,6 +73,7 @@ typedef struct ls_train_result {
 	ls_hash root, state_root, run_id;
 	uint64_t steps; /* done, in all */
 	uint64_t log_bytes, log_entries, elements;
+	ls_stages stages; /* mode exact: over the whole run */
 	bool complete, diverged, stopped;
 	double seconds; /* of this call */
 	float loss;     /* of the last step */

@@ -11,6 +11,7 @@ from .reader import Reader, f64 as f64_bytes, u32, u64
 FILES = ("job.yaml", "job.bin", "nonce", "leaves", "rounding-log/frames", "metrics.jsonl")
 INLINE_WORDS, PIECE_WORDS = 1 << 14, 1 << 20  # tensors of more words lie in pieces of so many
 METRICS = ("step", "loss", "loss_bits", "lr", "seconds", "platform")
+STAGES = ("tested", "certified", "bin", "bins", "wide")
 
 
 class Run:
@@ -135,7 +136,10 @@ class Run:
             m = json.loads(line)
         except ValueError as why:
             raise Refused(f"metrics.jsonl: line {step}: {why}") from None
-        good = isinstance(m, dict) and tuple(m) == METRICS and m["step"] == step
+        good = isinstance(m, dict) and tuple(m) in (METRICS, (*METRICS, "stages")) and m["step"] == step
+        if good and "stages" in m:
+            stages = m["stages"]
+            good = isinstance(stages, dict) and tuple(stages) == STAGES and all(type(n) is int and n >= 0 for n in stages.values())
         if not good or not re.fullmatch("[0-9a-f]{8}", str(m["loss_bits"])):
             raise Refused(f"metrics.jsonl: line {step}: other members than {', '.join(METRICS)} of step {step}")
         loss = int(m["loss_bits"], 16)

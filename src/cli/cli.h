@@ -113,6 +113,12 @@ void ls_cli__put_real(json_t *object, const char *key, double value);
 void ls_cli__put_bool(json_t *object, const char *key, bool value);
 void ls_cli__put_hash(json_t *object, const char *key, const ls_hash *hash); /* NULL: null */
 
+/* Member `stages`: null in other modes than exact. */
+void ls_cli__put_stages(json_t *object, uint32_t mode, const ls_stages *stages);
+/* "; of 900 elements of products 3 were certified, 2 computed exactly", or nothing in other modes. */
+#define LS_CLI__STAGES_SIZE 160
+const char *ls_cli__stages_text(char out[LS_CLI__STAGES_SIZE], uint32_t mode, const ls_stages *stages);
+
 #define LS_CLI__AMOUNT_SIZE 32
 /* "1.5 MB", "230 bytes"; "1.4 s", "2 h 10 min". */
 const char *ls_cli__bytes_text(char out[LS_CLI__AMOUNT_SIZE], double bytes);

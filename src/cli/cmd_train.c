@@ -65,6 +65,7 @@ static json_t *to_json(const ls_cli_session *s, const ls_train_result *r, uint64
 	ls_cli__put_uint(object, "log_bytes", r->log_bytes);
 	ls_cli__put_uint(object, "log_entries", r->log_entries);
 	ls_cli__put_uint(object, "elements", r->elements);
+	ls_cli__put_stages(object, ls_plan_spec(s->plan)->arithmetic.mode, &r->stages);
 	json_object_set_new(object, "loss", json_null());
 	if (steps)
 		ls_cli__put_real(object, "loss", (double)r->loss);
@@ -95,7 +96,7 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
                        uint64_t steps)
 {
 	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE];
-	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE];
+	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE], stages[LS_CLI__STAGES_SIZE];
 	ls_hash_hex(root, &r->root);
 	ls_hash_hex(state, &r->state_root);
 	ls_hash_hex(job, ls_plan_job_id(s->plan));
@@ -110,7 +111,7 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 		ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
 		            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
 	else
-		ls_cli__say(cli, "log         none\n");
+		ls_cli__say(cli, "log         none%s\n", ls_cli__stages_text(stages, ls_plan_spec(s->plan)->arithmetic.mode, &r->stages));
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
 	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
 }

@@ -72,6 +72,7 @@ void ls_exec_free(ls_exec *e)
 	ls_free(e->gathered.a);
 	ls_free(e->gathered.b);
 	ls_free(e->gathered.supports.word);
+	ls_flag_list_free(&e->gathered.exact);
 	ls_free(e);
 }
 
@@ -225,21 +226,26 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
 	                        .test = e->options.rounding != LS_ROUNDING_PLAIN && !pinned, .pinned = pinned};
-	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
+	ls_settle settle = {.platform = e->options.platform, .reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
 	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
 	                    .gathered = &e->gathered};
 	int64_t elements = ls_shape_count(&value->shape);
 	ls_status status;
 	if (e->options.rounding == LS_ROUNDING_RECORD || e->options.rounding == LS_ROUNDING_FOLLOW)
 		bound = ls_product_bound(arithmetic, reader->op->kind, p); // R(E) everywhere needs a proof
+	else if (e->options.rounding == LS_ROUNDING_EXACT && !arithmetic->fp32) {
+		bound = ls_platform_bound(e->options.platform, p);
+		call.certify = true;
+	}
 	call.bound = settle.bound = bound;
-	e->flags.count = 0;
+	e->flags.count = e->flags.certified = 0;
 	e->gathered.row = -1;
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
 	if (status != LS_OK || e->options.rounding == LS_ROUNDING_PLAIN)
 		return status;
+	e->stats[op].certified += e->flags.certified;
 	return pinned ? ls_graph__settle_pinned(&settle, err) : ls_graph__settle(&settle, e->options.rounding, err);
 }
 

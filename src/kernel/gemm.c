@@ -252,7 +252,7 @@ static ls_status reserve_worker(struct worker *w, const struct job *job, ls_erro
 	}
 	lay_out(w, job);
 	w->status = LS_OK;
-	w->finish.flags.count = 0;
+	w->finish.flags.count = w->finish.flags.certified = 0;
 	return LS_OK;
 }
 
@@ -287,7 +287,7 @@ void ls_kernel__gemm_free(ls_gemm *g)
 	for (int i = 0; g->worker && i < g->workers; i++) {
 		ls_free(g->worker[i].memory);
 		ls_free(g->worker[i].pack);
-		ls_flag_list_free(&g->worker[i].finish.flags);
+		ls_kernel__finish_free(&g->worker[i].finish);
 	}
 	ls_free(g->worker);
 	ls_kernel__spread_free(&g->spread);

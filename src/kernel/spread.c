@@ -140,6 +140,7 @@ static ls_status take_flags(const struct part *t, int64_t sample)
 {
 	const ls_product *p = &t->product;
 	ls_status status = LS_OK;
+	t->s->found.flags.certified += t->s->part.certified;
 	for (size_t f = 0; f < t->s->part.count && status == LS_OK; f++) {
 		ls_flag flag = t->s->part.flag[f];
 		flag.index = whole_index(t, flag.index / p->outer_stride, flag.index % p->outer_stride / p->row_stride,
@@ -158,7 +159,7 @@ static ls_status run_one(struct part *t, ls_pool *pool, ls_spread_run run, void 
 	ls_product_call call = *t->call;
 	ls_status status = LS_OK;
 	int64_t sample = sample_in(t);
-	t->s->part.count = 0;
+	t->s->part.count = t->s->part.certified = 0;
 	if (!is_empty(t)) {
 		ls_pool_run(pool, t->product.rows, gather_row, t);
 		call.product = &t->product;
@@ -192,7 +193,7 @@ ls_status ls_kernel__spread_run(ls_spread *s, const ls_product_call *call, ls_po
 	ls_finish_space *found = &s->found;
 	ls_status status = LS_OK;
 	struct part t = {.s = s, .call = call, .images = call->product->columns / call->product->inner};
-	s->found.flags.count = 0;
+	s->found.flags.count = s->found.flags.certified = 0;
 	for (int64_t i = 0; i < b->divisor * b->divisor; i++) {
 		t.y = axis_of(i / b->divisor, b->divisor, b->offset, b->out_height, b->kernel_height);
 		t.x = axis_of(i % b->divisor, b->divisor, b->offset + b->skew, b->out_width, b->kernel_width);
@@ -215,6 +216,6 @@ void ls_kernel__spread_free(ls_spread *s)
 	ls_free(s->weight);
 	ls_free(s->out);
 	ls_flag_list_free(&s->part);
-	ls_flag_list_free(&s->found.flags);
+	ls_kernel__finish_free(&s->found);
 	*s = (ls_spread){0};
 }

@@ -9,6 +9,7 @@
 #include <lockstep/base.h>
 
 #include "kernel/loops.h"
+#include "num/dot.h"
 
 #define LS_PANEL_LANES 16  /* most rows of a panel, on any instruction set */
 #define LS_BLOCK_TERMS 512 /* most terms of a K block, for any engine */
@@ -90,6 +91,9 @@ typedef struct ls_kernel_table {
 	 * writes for those is unspecified. Returns how many there are. Anything not finite is a hit. */
 	int64_t (*test)(float *out, const double *c, const ls_bound_row *bound, int64_t n, uint32_t *hit);
 
+	/* Exact sums of products, see num/dot.h. */
+	ls_num__fill fill;
+
 	const ls_loops *loops; /* of the ops that are no products */
 } ls_kernel_table;
 
@@ -107,10 +111,12 @@ void ls_kernel__pack32_avx2(ls_kernel_table *table);
 void ls_kernel__pinned_avx2(ls_kernel_table *table);
 void ls_kernel__tile_avx2(ls_kernel_table *table);
 void ls_kernel__round_avx2(ls_kernel_table *table);
+void ls_kernel__dot_avx2(ls_kernel_table *table);
 void ls_kernel__pack_avx512(ls_kernel_table *table);
 void ls_kernel__pack32_avx512(ls_kernel_table *table);
 void ls_kernel__pinned_avx512(ls_kernel_table *table);
 void ls_kernel__tile_avx512(ls_kernel_table *table);
 void ls_kernel__round_avx512(ls_kernel_table *table);
+void ls_kernel__dot_avx512(ls_kernel_table *table);
 
 #endif

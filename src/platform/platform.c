@@ -58,6 +58,7 @@ void ls_platform_free(ls_platform *p)
 	if (p->def)
 		p->def->close(p);
 	ls_kernel__slices_free(&p->slices);
+	ls_kernel__exact_free(&p->exact);
 	ls_pool_free(p->pool);
 	ls_free(p);
 }
@@ -111,6 +112,16 @@ ls_status ls_platform_product(ls_platform *p, const ls_product_call *call, ls_er
 	if (ls_kernel__is_sliced(call->product))
 		return ls_kernel__slices_run(&p->slices, call, product_part, p, err);
 	return p->def->product(p, call, err);
+}
+
+ls_status ls_platform_exact(ls_platform *p, const ls_exact_call *call, ls_error *err)
+{
+	return ls_kernel__exact_run(&p->exact, &p->table, call, p->pool, err);
+}
+
+ls_bound ls_platform_bound(const ls_platform *p, const ls_product *product)
+{
+	return ls_bound_fp64(p->def->depth(product) + 2);
 }
 
 ls_status ls_platform_run(ls_platform *p, const ls_op_call *call, ls_error *err)

@@ -6,6 +6,7 @@
 
 #include "kernel/slices.h"
 #include "kernel/table.h"
+#include "kernel/exact.h"
 
 typedef struct ls_platform_def {
 	const char *name;
@@ -23,6 +24,7 @@ struct ls_platform {
 	ls_pool *pool;
 	ls_kernel_table table;
 	ls_slices slices;
+	ls_exact exact;
 	void *state;
 	char description[96];
 };

@@ -228,7 +228,12 @@ done:
 	return status;
 }
 
-/* The log's statistics over the whole run, earlier calls included, are counted from its bytes. */
+static void add_stages(void *context, const ls_metrics *m)
+{
+	ls_stages_add(context, &m->stages);
+}
+
+/* Statistics over the whole run, earlier calls included, are counted from its files. */
 static ls_status count_log(trainer *t, ls_train_result *out, ls_error *err)
 {
 	ls_status status = LS_OK;
@@ -241,6 +246,8 @@ static ls_status count_log(trainer *t, ls_train_result *out, ls_error *err)
 		goto done;
 	}
 	LS_TRY(ls_run_log_statistics(run, ls_model_step(ls_plan_model(t->plan)), &s, err));
+	out->stages = (ls_stages){0};
+	LS_TRY(ls_run_read_metrics(run, add_stages, &out->stages, err));
 	out->log_bytes = s.bytes;
 	out->log_entries = s.entries;
 	out->elements = s.elements;
