@@ -4,7 +4,8 @@
     torch_steps.py --arch A --channels C --side S --classes N --batch B --dtype fp32|fp64 --threads T --clock wall|cpu [--hidden M,N]
 
 Reads numbers from standard input, one a line; for each it makes that many steps and prints the median of their seconds.
-Inputs are normal random numbers; the optimizer is SGD with momentum and weight decay, as in the example jobs.
+Inputs are normal random numbers; the optimizer is SGD with momentum and weight decay, as in the example jobs. For gpt2 they are
+random tokens, S of them in a sequence; the model is the 124M preset, the optimizer AdamW.
 """
 import argparse
 import pathlib
@@ -15,7 +16,10 @@ import time
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "torch"))
+import gpt2_model  # noqa: E402
 import models  # noqa: E402
+
+GPT2 = 12, 12, 768, 1024, 50257
 
 
 def main():
@@ -31,14 +35,19 @@ def main():
     torch.manual_seed(1)
     dtype = torch.float32 if o.dtype == "fp32" else torch.float64
     clock = time.perf_counter if o.clock == "wall" else time.process_time
-    model = models.build(o.arch, o.channels, o.side, o.classes, hidden=o.hidden).to(dtype)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=5e-4)
-    x, labels = torch.randn(o.batch, o.channels, o.side, o.side, dtype=dtype), torch.randint(o.classes, (o.batch,))
+    if o.arch == "gpt2":
+        model = gpt2_model.Gpt2(*GPT2).to(dtype)
+        optimizer = gpt2_model.optimizer(model, 5e-5, 0.01)
+        x, labels = (torch.randint(GPT2[4], shape) for shape in ((o.batch, o.side), (o.batch * o.side,)))
+    else:
+        model = models.build(o.arch, o.channels, o.side, o.classes, hidden=o.hidden).to(dtype)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=5e-4)
+        x, labels = torch.randn(o.batch, o.channels, o.side, o.side, dtype=dtype), torch.randint(o.classes, (o.batch,))
 
     def step():
         start = clock()
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(x), labels).backward()
+        torch.nn.functional.cross_entropy(model(x).flatten(0, -2), labels).backward()
         optimizer.step()
         return clock() - start
 

@@ -14,7 +14,18 @@ static const struct {
 	{"csv", "train.csv", NULL},
 	{"csv", "train.csv.gz", NULL},
 	{"cifar10", "data_batch_1.bin", NULL},
+	{"text", "text", NULL},
+	{"tokens", "tokens.bin", NULL},
 };
+
+static void read_tokens(const ls_dataset *set)
+{
+	ls_hash root;
+	FUZZ_CHECK(ls_dataset_tokens(set) > 1);
+	for (int64_t i = 0; i < ls_dataset_tokens(set); i++)
+		FUZZ_CHECK(ls_dataset_token(set, i) >= 0 && ls_dataset_token(set, i) < ls_dataset_classes(set));
+	FUZZ_CHECK(ls_dataset_root(set, &root) == LS_OK);
+}
 
 static void read_all(const ls_dataset *set)
 {
@@ -50,11 +61,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_write(second, data + 2 + half, size - 2 - half);
 	}
 	options.format = formats[kind].format;
-	options.path = fuzz_path("set");
+	options.path = fuzz_path(ls_data_format_is_tokens(options.format) ? first : "set");
+	if (ls_data_format_is_tokens(options.format)) {
+		options.length = 3;
+		options.holdout = 0.25;
+	}
 	if (strcmp(formats[kind].format, "csv") == 0)
 		memcpy(options.shape, (const int64_t[]){1, 2, 2}, sizeof options.shape);
 	if (ls_dataset_open(&set, &options, NULL) == LS_OK)
-		read_all(set);
+		ls_dataset_is_tokens(set) ? read_tokens(set) : read_all(set);
 	ls_dataset_free(set);
 	unlink(fuzz_path(first));
 	if (formats[kind].second)

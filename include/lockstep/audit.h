@@ -21,6 +21,11 @@ typedef struct ls_audit_options {
 	/* 0: the whole run; else steps first…last, widened to whole leaves. `last` 0: to the run's end, which then has to be the
 	 * one that was ordered. */
 	uint64_t first, last;
+	/* Follows a run that grows (ls_run_open_live): called when everything there is has been compared and agrees. It waits for
+	 * more and takes it over (ls_run_refresh); `*grown` false ends the audit. NULL: the run is what it is. */
+	ls_status (*more)(void *context, bool *grown, ls_damage *damage, ls_error *err);
+	bool guard;           /* as ls_exec_options */
+	const ls_watch *watch; /* may be NULL */
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;
@@ -39,7 +44,7 @@ typedef struct ls_audit_result {
 	uint64_t first_bad_step; /* 0 without; step 0 itself where the initial state differs */
 	uint64_t first, last;  /* steps replayed */
 	uint64_t corrections, entries, elements, exact;
-	char file[64];         /* DAMAGED, WITHHELD */
+	char file[LS_DAMAGE_FILE_MAX]; /* DAMAGED, WITHHELD */
 	char text[512];        /* what was found and expected, in words; empty with a match */
 	bool stopped;          /* by `stop`: the verdict covers the steps replayed so far */
 	double seconds;

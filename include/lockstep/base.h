@@ -149,6 +149,10 @@ void ls_put_le32(void *p, uint32_t v);
 uint64_t ls_get_le64(const void *p);
 void ls_put_le64(void *p, uint64_t v);
 
+/* Many words at once, to little-endian bytes and back; either end may lie anywhere. */
+void ls_words_to_le(void *bytes, const void *words, size_t count);
+void ls_words_from_le(void *words, const void *bytes, size_t count);
+
 /* Lower-case hex of `len` bytes into `out` (2·len+1 bytes). */
 void ls_hex(char *out, const void *data, size_t len);
 /* Parses exactly 2·len hex digits; false where the text is anything else. */
@@ -184,6 +188,17 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
 /* Writes through a temporary file in the same folder, fsync, rename, fsync of the folder: afterwards the path holds
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
+/* The same but for the last sync: the name is not durable before ls_dir_sync of the folder. For many files of one folder. */
+ls_status ls_file_put(const char *path, const void *data, size_t len, ls_error *err);
+
+/* The same, piece by piece: what is put lies in the temporary file until ls_draft_finish gives it its name. */
+typedef struct ls_draft ls_draft;
+ls_status ls_draft_open(ls_draft **out, const char *path, ls_error *err);
+ls_status ls_draft_put(ls_draft *d, const void *data, size_t len, ls_error *err);
+/* Once, as the last call before ls_draft_free. */
+ls_status ls_draft_finish(ls_draft *d, ls_error *err);
+void ls_draft_free(ls_draft *d); /* one that was not finished leaves nothing; NULL is allowed */
+
 bool ls_file_exists(const char *path);
 ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */
@@ -198,6 +213,8 @@ typedef struct ls_file ls_file;
 ls_status ls_file_open(ls_file **out, const char *path, bool create, ls_error *err);
 void ls_file_close(ls_file *f); /* NULL is allowed; does not sync */
 uint64_t ls_file_size(const ls_file *f);
+/* Looks again how long the file is, which another process may have made longer. */
+ls_status ls_file_refresh(ls_file *f, ls_error *err);
 /* Appends; a short write is undone by truncation before the error returns. */
 ls_status ls_file_append(ls_file *f, const void *data, size_t len, ls_error *err);
 /* Exactly `len` bytes at `offset`, all of which must exist. */
@@ -206,6 +223,8 @@ ls_status ls_file_truncate(ls_file *f, uint64_t size, ls_error *err);
 ls_status ls_file_sync(ls_file *f, ls_error *err);
 /* Until ls_file_close no other opener can lock it; LS_ERR_EXISTS where one has. */
 ls_status ls_file_lock(ls_file *f, ls_error *err);
+/* Whether another opener has locked it. */
+bool ls_file_is_locked(ls_file *f);
 
 double ls_clock_seconds(void); /* monotonic */
 double ls_cpu_seconds(void);   /* of this process, all threads together */

@@ -62,6 +62,7 @@ typedef struct ls_exec_options {
 	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only; PINNED reads none of it, EXACT needs FP64 */
 	bool self_check; /* recompute a few random elements from the definition in every step, and stop where |C − E| > B, or,
 	                  * under PINNED, where a bit differs */
+	bool guard; /* check before each op that the words it reads are those that were written, and stop where memory changed them */
 	const int *keep; /* values that must still be readable after the step */
 	int keep_count;
 	const ls_watch *watch; /* may be NULL */
@@ -77,10 +78,12 @@ void ls_exec_free(ls_exec *exec);
 /* Per op, summed over the steps since ls_exec_open. */
 typedef struct ls_op_stats {
 	uint64_t elements;    /* outputs of products */
-	uint64_t ambiguous;   /* R(C−t) ≠ R(C+t) */
+	uint64_t certified;   /* R(C−t) ≠ R(C+t), but C = E was proved; mode exact only */
+	uint64_t ambiguous;   /* R(C−t) ≠ R(C+t), other than these */
 	uint64_t entries;     /* written or read */
 	uint64_t corrections; /* entries that overrode this platform's own R(C) */
 	uint64_t exact;       /* elements recomputed exactly */
+	uint64_t stage[LS_EXACT_STAGES]; /* of these, by what settled them; elements under an entry are judged apart */
 	double seconds;
 } ls_op_stats;
 
@@ -108,6 +111,8 @@ ls_status ls_exec_step(ls_exec *exec, uint64_t step, ls_step_log *log, bool comm
 ls_status ls_exec_state_root(ls_exec *exec, ls_hash *out, ls_error *err);
 /* False where some number of the state is infinite or NaN. */
 bool ls_exec_state_finite(const ls_exec *exec);
+/* With `guard`, to be called where somebody else writes the state after the first step. */
+void ls_exec_state_replaced(ls_exec *exec);
 /* Words of state tensor i; may be written between steps. */
 void *ls_exec_state(ls_exec *exec, int state);
 /* Words of a value: of a kept one after the step, of any while a watcher runs after its op. */

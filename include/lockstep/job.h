@@ -43,7 +43,19 @@ typedef enum ls_job_activation {
 	LS_JOB_GELU = 3
 } ls_job_activation;
 typedef enum ls_job_head { LS_JOB_HEAD_CIFAR = 0, LS_JOB_HEAD_TORCHVISION = 1 } ls_job_head;
-typedef enum ls_job_schedule { LS_JOB_CONSTANT = 0, LS_JOB_STEP = 1, LS_JOB_COSINE = 2 } ls_job_schedule;
+typedef enum ls_job_tokenizer { LS_JOB_BYTES = 0, LS_JOB_GPT2 = 1 } ls_job_tokenizer;
+typedef enum ls_job_schedule {
+	LS_JOB_CONSTANT = 0,
+	LS_JOB_STEP = 1,
+	LS_JOB_COSINE = 2,
+	LS_JOB_LINEAR = 3
+} ls_job_schedule;
+typedef enum ls_job_preset {
+	LS_JOB_PRESET_NONE = 0,
+	LS_JOB_PRESET_124M = 1,
+	LS_JOB_PRESET_355M = 2,
+	LS_JOB_PRESET_774M = 3
+} ls_job_preset;
 typedef enum ls_job_compute { LS_JOB_FP64 = 0, LS_JOB_FP32 = 1 } ls_job_compute;
 typedef enum ls_job_threshold { LS_JOB_CERTIFIED = 0, LS_JOB_FIXED = 1, LS_JOB_ADAPTIVE = 2 } ls_job_threshold;
 
@@ -67,12 +79,15 @@ typedef struct ls_job_spec {
 	char name[LS_JOB_NAME_MAX + 1];
 	struct {
 		char arch[LS_JOB_WORD_MAX + 1];
-		uint64_t classes;
+		uint64_t classes;   /* 0 where not given */
 		ls_job_list hidden; /* widths of hidden layers; empty where not given */
 		uint32_t pool;      /* ls_job_pool */
 		uint32_t activation; /* ls_job_activation */
 		double width;       /* factor of channels */
 		uint32_t head;      /* ls_job_head */
+		uint32_t preset;    /* ls_job_preset */
+		uint64_t layers, heads, embedding, context, vocab; /* 0 where not given */
+		double dropout;
 		/* safetensors file that the weights start from; empty where not given; never part of the signed bytes, which
 		 * hold the root of what it says (ls_job_binding) */
 		char init_from[LS_JOB_DATA_PATH_MAX + 1];
@@ -84,10 +99,16 @@ typedef struct ls_job_spec {
 		ls_job_list shape;                   /* channels, height, width of a sample; empty where not given */
 		ls_job_reals mean, std;              /* of bytes: a sample enters the program as (byte − mean)/std */
 		uint32_t augment;                    /* LS_JOB_AUGMENT_CROP | LS_JOB_AUGMENT_FLIP */
+		uint64_t length;    /* tokens of one sequence; 0 where not given */
+		uint32_t tokenizer; /* ls_job_tokenizer */
+		double holdout;     /* share of the end of the data that is kept for measuring */
+		char vocab[LS_JOB_DATA_PATH_MAX + 1];     /* folder of the tokenizer's files; as path */
+		char eval_path[LS_JOB_DATA_PATH_MAX + 1]; /* the file to measure on; as path */
 	} data;
 	struct {
 		uint64_t steps, epochs; /* one of them is 0: not given */
 		uint64_t batch;
+		uint64_t accumulate; /* parts of a batch */
 		uint64_t seed; /* < 2^32 */
 		uint64_t commit_every;
 	} train;
@@ -95,6 +116,8 @@ typedef struct ls_job_spec {
 		char name[LS_JOB_WORD_MAX + 1];
 		double lr, momentum, weight_decay;
 		bool nesterov;
+		double beta1, beta2, epsilon;
+		double clip; /* 0: gradients are not clipped */
 	} optimizer;
 	struct {
 		uint32_t name;   /* ls_job_schedule */

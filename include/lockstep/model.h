@@ -13,6 +13,14 @@
 /* What follows the convolutions of vgg: one dense layer, or torchvision's pooling to 7×7 and three. */
 typedef enum ls_model_head { LS_MODEL_HEAD_CIFAR = 0, LS_MODEL_HEAD_TORCHVISION = 1 } ls_model_head;
 
+/* Published sizes of gpt2. */
+typedef enum ls_model_preset {
+	LS_MODEL_PRESET_NONE = 0,
+	LS_MODEL_124M = 1,
+	LS_MODEL_355M = 2,
+	LS_MODEL_774M = 3
+} ls_model_preset;
+
 /* What stands between the layers of mlp and lenet5. */
 typedef enum ls_model_activation {
 	LS_MODEL_RELU = 0,
@@ -31,7 +39,12 @@ typedef struct ls_model_options {
 	ls_model_activation activation; /* mlp, lenet5 */
 	double width_scale; /* vgg, resnet: factor of all channels, > 0 */
 	ls_model_head head; /* vgg */
-	int64_t channels, height, width; /* one sample */
+	/* gpt2: a preset, or all five numbers; with a preset those that are given count instead of its own. */
+	ls_model_preset preset;
+	int64_t layers, heads, embedding, context, vocab;
+	double dropout; /* 0 … 0.9 */
+	int64_t accumulate; /* gpt2: parts that a batch is computed in, a divisor of it */
+	int64_t channels, height, width; /* one sample; gpt2: 1, 1, tokens of a sequence */
 	double mean[LS_MODEL_CHANNELS_MAX], std[LS_MODEL_CHANNELS_MAX]; /* of bytes, per channel */
 	int64_t crop; /* training samples are moved by up to so many pixels, over zeros; 0: not */
 	bool flip;    /* and every other one is mirrored */
@@ -43,7 +56,7 @@ typedef struct ls_model_options {
 	int64_t eval_samples, eval_batch; /* 0: no eval program is built */
 } ls_model_options;
 #define LS_MODEL_OPTIONS_VERSION 1
-#define LS_MODEL_OPTIONS_INIT {.version = LS_MODEL_OPTIONS_VERSION, .width_scale = 1, .optim = LS_OPTIM_OPTIONS_INIT}
+#define LS_MODEL_OPTIONS_INIT {.version = LS_MODEL_OPTIONS_VERSION, .width_scale = 1, .accumulate = 1, .optim = LS_OPTIM_OPTIONS_INIT}
 
 typedef struct ls_model ls_model;
 
@@ -52,6 +65,8 @@ ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_erro
 void ls_model_free(ls_model *model);
 /* LS_OK, or LS_ERR_NOT_FOUND with the models there are. */
 ls_status ls_model_check(const char *arch, ls_error *err);
+/* Does it read sequences of tokens instead of pictures? */
+bool ls_model_reads_text(const char *arch);
 /* The models there are, from number 0 on: what model.arch may be, and a line about it. NULL behind the last. */
 const char *ls_model_name(size_t index);
 const char *ls_model_text(size_t index);

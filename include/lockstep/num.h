@@ -102,6 +102,9 @@ static inline ls_bound ls_bound_window(double tau)
  * zero for FP64. depth ≤ 2^51: beyond, B alone approaches S. */
 double ls_bound_t(ls_bound bound, double norm);
 double ls_bound_floor(ls_bound bound);
+/* Of kind FP64 only: the way back from t, at least S·(1+2^-21), which is what ls_bound_t's factor 1+2^-20 leaves when norms
+ * and a few roundings have taken their part. */
+double ls_bound_norm(ls_bound bound, double t);
 /* WINDOW: t = (½−τ+2^-28)·s(C), the last of which covers the rounding of C−t and C+t. Not finite where C is not. */
 double ls_bound_window_t(ls_bound bound, double c, int bits);
 
@@ -208,7 +211,8 @@ typedef enum ls_purpose {
 	LS_PURPOSE_ORDER = 2,
 	LS_PURPOSE_AUGMENT = 3,
 	LS_PURPOSE_DROPOUT = 4,
-	LS_PURPOSE_TEST = 5
+	LS_PURPOSE_TEST = 5,
+	LS_PURPOSE_SAMPLE = 6 /* text that a model writes; nothing commits to it */
 } ls_purpose;
 
 typedef struct ls_stream {

@@ -40,26 +40,55 @@ typedef enum ls_operand_kind {
 	LS_OPERAND_PATCHES_T = 3   /* row = tap, k = position */
 } ls_operand_kind;
 
+/* A tensor that is many matrices, one for each image and head of attention, say. Rows are numbered through all of them:
+ * row r is row r mod rows of slice s = ⌊r/rows⌋, whose elements lie ⌊s/group⌋·outer_stride + (s mod group)·inner_stride
+ * behind those of slice 0. */
+typedef struct ls_slicing {
+	int64_t rows; /* of one slice; 0: there is only one */
+	int64_t group;
+	int64_t outer_stride, inner_stride;
+} ls_slicing;
+
+/* Positions that are no terms, by the row's number in its slice. */
+typedef enum ls_mask {
+	LS_MASK_NONE = 0,
+	LS_MASK_UPTO = 1, /* terms have k ≤ row */
+	LS_MASK_FROM = 2  /* terms have k ≥ row */
+} ls_mask;
+
 typedef struct ls_operand {
 	ls_operand_kind kind;
 	int input; /* position among the op's inputs */
 	int64_t row_stride, inner, outer_stride, inner_stride; /* STRIDED */
 	ls_patches patches;                                    /* PATCHES, PATCHES_T */
+	ls_slicing slicing;                                    /* STRIDED only, as is the mask */
+	ls_mask mask;
 } ls_operand;
 
 typedef enum ls_bias { LS_BIAS_NONE = 0, LS_BIAS_ROW = 1, LS_BIAS_COLUMN = 2 } ls_bias;
 
+/* With slices, C(i, j) is made of row i of A, which lies in slice ⌊i/slicing.rows⌋, and of row j of that slice of B. */
 typedef struct ls_product {
-	int64_t rows, columns, terms; /* M, N, K without the bias */
-	ls_operand a, b;              /* a: rows × terms; b: columns × terms */
+	int64_t rows, columns, terms; /* M (of all slices), N (of one), K without the bias */
+	ls_operand a, b;              /* a: rows × terms; b: columns × terms in each slice */
 	ls_bias bias;                 /* bias[i] or bias[j] is one more term, times 1 */
 	int bias_input;
 	/* where C(i, j) lies in the output: i·row_stride + ⌊j/inner⌋·outer_stride + (j mod inner)·inner_stride */
 	int64_t row_stride, inner, outer_stride, inner_stride;
+	ls_slicing slicing; /* of the rows of C; those of A and B have as many slices. Only without bias, and with inner = columns */
+	bool causal;        /* elements with j > i mod slicing.rows have no terms, and are +0 */
 } ls_product;
 
-/* Flat index into the operand's tensor, or −1 where (row, k) is no term. 0 ≤ row, k within the product's sizes. */
+/* Flat index into the operand's tensor, or −1 where (row, k) is no term. 0 ≤ row, k within the product's sizes; a row of b
+ * is what ls_product_b_row says. */
 int64_t ls_operand_index(const ls_operand *operand, int64_t row, int64_t k);
+/* Where slice s begins. */
+int64_t ls_slice_offset(const ls_slicing *slicing, int64_t s);
+/* The row of b, numbered through all slices, that element (i, j) is made of; how many there are. */
+int64_t ls_product_b_row(const ls_product *product, int64_t i, int64_t j);
+int64_t ls_product_b_rows(const ls_product *product);
+/* Has element (i, j) no terms at all? */
+bool ls_product_masked(const ls_product *product, int64_t i, int64_t j);
 int64_t ls_product_out_index(const ls_product *product, int64_t i, int64_t j);
 /* Inverse of ls_product_out_index. */
 void ls_product_locate(const ls_product *product, int64_t out_index, int64_t *i, int64_t *j);
@@ -96,6 +125,7 @@ typedef struct ls_samples {
 	void *context;
 	const uint8_t *(*sample)(void *context, int64_t index); /* (C, H, W) bytes */
 	int32_t (*label)(void *context, int64_t index);
+	int32_t (*token)(void *context, int64_t index); /* `load_tokens` only: a token of the stream, by its place there */
 } ls_samples;
 
 /* Imported tensors, as the job's import root commits to them: a state tree whose tensors are numbered in order of name. */
@@ -147,6 +177,7 @@ typedef struct ls_op_def {
 	/* Output o may take the memory of input shares[o] − 1 (0: none). Only where element i of every output reads nothing
 	 * of that input but element i. */
 	int shares[LS_OP_OUTPUTS];
+	unsigned integers; /* bit i: input i is LS_I32; all others are LS_F32 */
 	const char *const *int_names; /* names of the attributes, NULL-terminated, for inspection */
 	const char *const *num_names;
 	const char *const *output_names; /* suffixes of the outputs' names, "" for the first */
@@ -188,13 +219,20 @@ typedef struct ls_op_grad {
 	int out_grad[LS_OP_OUTPUTS];
 	bool wanted[8]; /* whether anything needs the gradient of input i */
 	int in_grad[8];
+	int forward_ops;  /* the ops before the first gradient */
+	const int *grads; /* of every value of theirs the gradient so far, −1 where none: whole for those that later ops made */
 } ls_op_grad;
 
 /* "d." and the name of input i, made unique: what a gradient rule calls the gradient of input i. */
 void ls_op_grad_name(const ls_op_grad *g, int input, char out[LS_NAME_MAX]);
 
 /* Learning-rate schedules: pinned FP64 expressions (spec/arithmetic.md), stated in src/op/schedule.c. */
-typedef enum ls_schedule_kind { LS_SCHEDULE_CONSTANT = 0, LS_SCHEDULE_STEP = 1, LS_SCHEDULE_COSINE = 2 } ls_schedule_kind;
+typedef enum ls_schedule_kind {
+	LS_SCHEDULE_CONSTANT = 0,
+	LS_SCHEDULE_STEP = 1,
+	LS_SCHEDULE_COSINE = 2,
+	LS_SCHEDULE_LINEAR = 3
+} ls_schedule_kind;
 typedef struct ls_schedule {
 	ls_schedule_kind kind;
 	double lr, gamma;       /* gamma: factor of `step` */
@@ -203,6 +241,30 @@ typedef struct ls_schedule {
 } ls_schedule;
 /* Learning rate of step t = 1…T. */
 double ls_schedule_lr(const ls_schedule *schedule, uint64_t step);
+
+/* ---- what an op's attributes mean in one step, for definitions and kernels ---- */
+
+#define LS_DROPOUT_SITES_MAX (INT64_C(1) << 20)
+/* Of `dropout`: element i is kept iff number first + i of the stream is below `below`, and then multiplied by scale. */
+typedef struct ls_dropout {
+	ls_stream stream;
+	uint64_t first, below;
+	double scale;
+} ls_dropout;
+ls_dropout ls_dropout_of(const ls_op *op, uint64_t step);
+
+/* Of `adam`; unbias: 1 − βᵗ. */
+typedef struct ls_adam {
+	double lr, beta1, beta2, epsilon, decay, unbias1, unbias2;
+	bool decoupled;
+} ls_adam;
+ls_adam ls_adam_of(const ls_op *op, uint64_t step);
+
+/* Of `cross_entropy` and its gradient: labels other than −1, of which it takes the mean. */
+int64_t ls_labels_counted(const int32_t *labels, int64_t count);
+#define LS_LABEL_IGNORED (-1)
+/* What the sum of `counted` losses is divided by: their number, times the op's micro-batches. */
+double ls_loss_divisor(const ls_op *op, int64_t counted);
 
 /* ---- whole tensors ---- */
 

@@ -10,13 +10,15 @@
 
 typedef struct ls_optim_options {
 	int version;
-	const char *name; /* "sgd" */
+	const char *name; /* "sgd", "adam", "adamw" */
 	double momentum, weight_decay;
 	bool nesterov;
+	double beta1, beta2, epsilon; /* adam, adamw */
+	double clip; /* norm of all gradients together beyond which they are scaled down to it; 0: none */
 	ls_schedule schedule; /* with the learning rate */
 } ls_optim_options;
 #define LS_OPTIM_OPTIONS_VERSION 1
-#define LS_OPTIM_OPTIONS_INIT {.version = LS_OPTIM_OPTIONS_VERSION}
+#define LS_OPTIM_OPTIONS_INIT {.version = LS_OPTIM_OPTIONS_VERSION, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8}
 
 typedef struct ls_optim_def {
 	const char *name;

@@ -47,6 +47,12 @@ const ls_imports *ls_plan_imports(const ls_job_plan *plan);
 int64_t ls_plan_eval_batch(const ls_job_plan *plan); /* divides the number of test samples */
 const char *ls_plan_data_path(const ls_job_plan *plan);
 
+/* The job's model with an eval program of one sequence of `length` tokens, whose state has the names of the step program's.
+ * Free with ls_model_free. LS_ERR_INPUT where the model reads no text, or not so much of it. */
+ls_status ls_plan_sampling_model(const ls_job_plan *plan, int64_t length, ls_model **out, ls_error *err);
+/* Where data.vocab lies, found as data.path is. */
+ls_status ls_plan_vocab_path(const ls_job_plan *plan, char out[LS_PATH_MAX], ls_error *err);
+
 /* The run's learning-rate schedule. */
 void ls_plan_schedule(const ls_job_plan *plan, ls_schedule *out);
 

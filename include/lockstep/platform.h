@@ -31,6 +31,11 @@ const char *ls_platform_at(int index);
 ls_status ls_platform_check_depth(const char *name, const ls_program *program, const ls_arithmetic *arithmetic, ls_error *err);
 /* Computes a product; flags are complete and sorted on return. No allocation once sizes have been seen. */
 ls_status ls_platform_product(ls_platform *platform, const ls_product_call *call, ls_error *err);
+/* R(E) of flagged elements. Memory as for products. */
+ls_status ls_platform_exact(ls_platform *platform, const ls_exact_call *call, ls_error *err);
+/* What this platform's FP64 sums keep to, by the depth of its own tree, which is less than the d that every platform is
+ * allowed: fewer elements are left in doubt. For mode exact; what a rounding log says follows the job's d. */
+ls_bound ls_platform_bound(const ls_platform *platform, const ls_product *product);
 /* Computes any other op (not commit): the table's kernel where there is one, else the reference. */
 ls_status ls_platform_run(ls_platform *platform, const ls_op_call *call, ls_error *err);
 

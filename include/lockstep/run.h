@@ -8,6 +8,7 @@
  *   heads/N             the head over the first N leaves (C2SP body)
  *   rounding-log/frames per leaf ≥ 1 a block: u64 leaf, u64 length, then per step, product op and frame u32 length and bytes
  *   snapshots/STEP      the state after STEP (ten digits): see spec/run.md
+ *   pieces/ROOT[.zst]   up to 4 MiB of a large tensor, under its root: what snapshots have in common is there once
  *   metrics.jsonl       one JSON object per step
  *
  * Reading trusts nothing: what does not verify is reported as damage (a finding, not an error).
@@ -21,10 +22,12 @@
 
 typedef struct ls_run ls_run;
 
+#define LS_DAMAGE_FILE_MAX 96 /* bytes of a file's name in a finding, its NUL included */
+
 /* What was found not to verify. */
 typedef struct ls_damage {
 	bool found;
-	char file[64];  /* relative to the run directory */
+	char file[LS_DAMAGE_FILE_MAX]; /* relative to the run directory */
 	bool has_step;  /* false: it concerns no step, and `step` is 0 */
 	uint64_t step;  /* the first step concerned */
 	bool tail;      /* behind the last head: bytes that a crash may leave, which `--resume` drops */
@@ -72,7 +75,10 @@ ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_
 ls_status ls_run_append_metrics(ls_run *run, const void *lines, size_t len, ls_error *err);
 /* Writes the state of `exec` as the snapshot after `step`. */
 ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
-ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err);
+/* Removes snapshots, and the pieces that none refers to any more. */
+ls_status ls_run_drop_snapshots(ls_run *run, const uint64_t *steps, size_t count, ls_error *err);
+/* Whether pieces are compressed with zstd. To be said before the first snapshot is written. */
+void ls_run_set_compress(ls_run *run, bool compress);
 /* Rounding log, metrics and leaves so far are on the disk when this returns. */
 ls_status ls_run_sync(ls_run *run, ls_error *err);
 /* Writes heads/N over the leaves so far, which must have been synced: what a head promises is on the disk. */
@@ -94,6 +100,16 @@ bool ls_keeper_busy(ls_keeper *k);
 void ls_keeper_free(ls_keeper *k); /* waits, too; NULL is allowed */
 
 /* One line of metrics.jsonl. */
+/* Elements of products in mode exact, by what settled them. */
+typedef struct ls_stages {
+	uint64_t tested;    /* the rounding test */
+	uint64_t certified; /* the exactness certificate */
+	uint64_t bin, bins; /* one exact bin; two */
+	uint64_t wide;      /* fixed point, or, beside factors that are not finite, the definition */
+} ls_stages;
+
+void ls_stages_add(ls_stages *to, const ls_stages *from);
+
 typedef struct ls_metrics {
 	uint64_t step;
 	float loss;
@@ -101,6 +117,8 @@ typedef struct ls_metrics {
 	/* Notes of whoever computed the step; not part of the digest. */
 	double seconds;
 	const char *platform;
+	bool counted; /* the stages are: so in mode exact */
+	ls_stages stages;
 } ls_metrics;
 
 /* ---- reading ---- */
@@ -108,6 +126,14 @@ typedef struct ls_metrics {
 /* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together; then `*out` is NULL, except
  * for a broken tail, before which the run is whole. LS_ERR_NOT_FOUND where `dir` is no run. */
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* A run that a trainer may be writing: what its newest head promises, and nothing behind. `*out` is NULL without damage where
+ * there is no head yet. */
+ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* Takes over the leaves of a newer head, if there is one: they must continue those there were, and all of them hash to it. */
+ls_status ls_run_refresh(ls_run *run, ls_damage *damage, ls_error *err);
+bool ls_run_is_being_written(ls_run *run); /* a trainer has locked it */
+/* The last step whose leaf is in the file, promised or not: how far the trainer is. */
+ls_status ls_run_written_step(ls_run *run, uint64_t *step, ls_error *err);
 void ls_run_free(ls_run *run);
 
 const char *ls_run_dir(const ls_run *run);
@@ -137,6 +163,8 @@ void ls_run_leaf_steps(const ls_run *run, uint64_t leaf, uint64_t *first, uint64
 ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, ls_error *err);
 /* Reads the snapshot after `step` into the executor's state and checks it against the leaf's state root. */
 ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, ls_damage *damage, ls_error *err);
+/* Every file among the pieces belongs to a snapshot; that each holds what its name says, reading the snapshots checks. */
+ls_status ls_run_check_pieces(const ls_run *run, ls_damage *damage, ls_error *err);
 /* The block of leaf ≥ 1, checked against the leaf's log root for that program: `*block` is freed by ls_free. */
 ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, uint8_t **block,
                           size_t *len, ls_damage *damage, ls_error *err);

@@ -4,6 +4,9 @@
  * {"dtype", "shape", "data_offsets": [begin, end]}, offsets counted from the first byte of data; "__metadata__" may hold
  * texts. Refused are: a header beyond the format's 100 MB or the file's end, names given twice, unknown dtypes, sizes that
  * do not follow from dtype and shape, and data that overlap, leave a gap or do not end with the file.
+ *
+ * Large models come as several files and an index, NAME.index.json: an object whose member "weight_map" says for each tensor
+ * in which file it is, all of them in the folder of the index. Each tensor must be where the map says, and nowhere else.
  */
 #ifndef LOCKSTEP_SAFETENSORS_H
 #define LOCKSTEP_SAFETENSORS_H
@@ -13,6 +16,8 @@
 #define LS_SAFETENSORS_HEADER_MAX 100000000
 #define LS_SAFETENSORS_RANK_MAX 8
 #define LS_SAFETENSORS_NAME_MAX 255
+#define LS_SAFETENSORS_PARTS_MAX 1000 /* files of an index */
+#define LS_SAFETENSORS_MAPPED_MAX 65536 /* tensors of an index */
 
 typedef struct ls_safetensor {
 	const char *name; /* 1…255 bytes of UTF-8 */
@@ -21,11 +26,13 @@ typedef struct ls_safetensor {
 	int64_t dim[LS_SAFETENSORS_RANK_MAX];
 	int64_t count; /* elements */
 	uint64_t begin, end; /* bytes of data */
+	size_t part;         /* number of the file among those of an index; else 0 */
 } ls_safetensor;
 
 typedef struct ls_safetensors ls_safetensors;
 
-/* Reads and checks the header; no data. LS_ERR_NOT_FOUND, LS_ERR_IO, LS_ERR_NOMEM, LS_ERR_INPUT (what the file says),
+/* `path` is a safetensors file, an index (it ends in ".index.json"), or a folder with model.safetensors or
+ * model.safetensors.index.json. Reads and checks headers; no data. LS_ERR_NOT_FOUND, LS_ERR_IO, LS_ERR_NOMEM, LS_ERR_INPUT (what the file says),
  * LS_ERR_LIMIT (header too long, or of too many parts for the memory that a header is given). */
 ls_status ls_safetensors_open(ls_safetensors **out, const char *path, ls_error *err);
 void ls_safetensors_free(ls_safetensors *file);
@@ -48,7 +55,7 @@ typedef struct ls_safetensor_source {
 } ls_safetensor_source;
 
 /* Writes F32 tensors with metadata {"format": "pt"}, in order of name whatever their order here. The file appears whole or
- * not at all. LS_ERR_EXISTS where `path` is there and `overwrite` is false; LS_ERR_USAGE where names, ranks or dims are
+ * not at all; nothing of it is kept in memory. LS_ERR_EXISTS where `path` is there and `overwrite` is false; LS_ERR_USAGE where names, ranks or dims are
  * outside their bounds. */
 ls_status ls_safetensors_write(const char *path, const ls_safetensor_source *tensors, size_t count, bool overwrite,
                                ls_error *err);

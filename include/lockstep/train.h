@@ -14,6 +14,7 @@ typedef struct ls_replay_options {
 	ls_platform *platform;   /* borrowed */
 	bool follow;             /* auditor: reads the rounding log; trainer: writes it */
 	bool self_check;
+	bool guard; /* as ls_exec_options */
 	const ls_watch *watch; /* may be NULL */
 } ls_replay_options;
 #define LS_REPLAY_OPTIONS_VERSION 1
@@ -53,8 +54,10 @@ typedef struct ls_train_options {
 	const char *dir;
 	ls_snapshot_policy snapshots;
 	bool resume;
+	bool compress; /* snapshots' pieces with zstd */
 	const uint8_t *nonce; /* 32 bytes, or NULL */
 	const ls_watch *watch; /* may be NULL */
+	bool guard;            /* as ls_exec_options: notices memory that changes by itself */
 	bool no_self_check;    /* do not recompute random elements exactly */
 	/* Polled after each step; true asks to stop after the present leaf. */
 	bool (*stop)(void *context);
@@ -70,6 +73,7 @@ typedef struct ls_train_result {
 	ls_hash root, state_root, run_id;
 	uint64_t steps; /* done, in all */
 	uint64_t log_bytes, log_entries, elements;
+	ls_stages stages; /* mode exact: over the whole run */
 	bool complete, diverged, stopped;
 	double seconds; /* of this call */
 	float loss;     /* of the last step */
@@ -85,6 +89,28 @@ typedef struct ls_eval_result {
 	int64_t samples;
 } ls_eval_result;
 ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from, ls_eval_result *out, ls_error *err);
+
+/* Text that a model writes, token after token. The numbers behind it are those of eval, the random ones those of the seed: the
+ * same text everywhere. */
+typedef struct ls_sample_options {
+	int version;
+	const uint16_t *prompt; /* tokens, count ≥ 1; of more than the model has positions for the last are read */
+	size_t count;
+	int64_t tokens;     /* to write at most, ≥ 1 */
+	double temperature; /* logits are divided by it; 0 takes the likeliest token, the first of equals */
+	int64_t top_k;      /* only so many of the likeliest tokens; 0: all */
+	uint32_t seed;
+	int32_t vocabulary; /* tokens from this number on are never written */
+	int32_t end;        /* ends the text; −1: none */
+	/* Called with each token; false ends the text. */
+	bool (*on_token)(void *context, int32_t token);
+	void *context;
+} ls_sample_options;
+#define LS_SAMPLE_OPTIONS_VERSION 1
+#define LS_SAMPLE_OPTIONS_INIT {.version = LS_SAMPLE_OPTIONS_VERSION, .tokens = 200, .temperature = 1, .seed = 1, .end = -1}
+
+/* `from` as in ls_eval; the plan may be an offline one. */
+ls_status ls_sample(const ls_job_plan *plan, ls_platform *platform, ls_exec *from, const ls_sample_options *options, ls_error *err);
 
 /* Writes the weights (parameters and running statistics, not what the optimizer keeps) in the state of `from`, an executor of
  * the plan's step program, as a safetensors file (safetensors.h, whose errors these are). */

@@ -344,4 +344,6 @@ def learning_rate(kind, lr, gamma, every, warmup, steps, t):
         return lr * power(gamma, n // every)
     if kind == 2:
         return lr * (0.5 * (1.0 + cospi(divide(float(n), float(steps - warmup)))))
+    if kind == 3:
+        return lr * divide(float(steps - warmup - n), float(steps - warmup))
     return lr

@@ -34,21 +34,32 @@ STEP = ("schedule.name", ("step",))
 FIELDS = [
     Field("name", "s", 1, 64, pattern=NAME),
     Field("model.arch", "s", 1, 32, pattern=WORD),
-    Field("model.classes", "u", 2, 65536),
+    Field("model.classes", "u", 2, 65536, 0, unset=True),
     Field("model.hidden", "l", 1, 65536, [], unset=True),
     Field("model.pool", "s", words=("max", "avg")),
     Field("model.activation", "s", words=("relu", "tanh", "sigmoid", "gelu")),
     Field("model.width", "r", 0.001, 16),
     Field("model.head", "s", words=("cifar", "torchvision")),
+    Field("model.preset", "s", words=("none", "124M", "355M", "774M")),
+    Field("model.layers", "u", 1, 256, 0, unset=True),
+    Field("model.heads", "u", 1, 1024, 0, unset=True),
+    Field("model.embedding", "u", 1, 65536, 0, unset=True),
+    Field("model.context", "u", 1, P20, 0, unset=True),
+    Field("model.vocab", "u", 2, 65536, 0, unset=True),
+    Field("model.dropout", "r", 0, 0.9),
     Field("data.format", "s", 1, 32, pattern=WORD),
     Field("data.limit", "u", 0, P40),
     Field("data.shape", "l", 1, 65536, [], unset=True),
     Field("data.mean", "v", 0, 255),
     Field("data.std", "v", 1, 1000),
     Field("data.augment", "w", default=[], words=("crop", "flip"), unset=True),
+    Field("data.length", "u", 1, P20, 0, unset=True),
+    Field("data.tokenizer", "s", words=("bytes", "gpt2")),
+    Field("data.holdout", "r", 0, 0.5),
     Field("train.steps", "u", 1, P40, 0, unset=True),
     Field("train.epochs", "u", 1, P20, 0, unset=True),
     Field("train.batch", "u", 1, P20),
+    Field("train.accumulate", "u", 1, 1024),
     Field("train.seed", "u", 0, (1 << 32) - 1),
     Field("train.commit_every", "u", 1, P40),
     Field("optimizer.name", "s", 1, 32, pattern=WORD),
@@ -56,7 +67,11 @@ FIELDS = [
     Field("optimizer.momentum", "r", 0, 1),
     Field("optimizer.weight_decay", "r", 0, 1000),
     Field("optimizer.nesterov", "b"),
-    Field("schedule.name", "s", words=("constant", "step", "cosine")),
+    Field("optimizer.beta1", "r", 0, 0.9999999),
+    Field("optimizer.beta2", "r", 0, 0.9999999),
+    Field("optimizer.epsilon", "r", 1e-30, 1),
+    Field("optimizer.clip", "r", 0, 1000000),
+    Field("schedule.name", "s", words=("constant", "step", "cosine", "linear")),
     Field("schedule.warmup", "u", 0, P40),
     Field("schedule.gamma", "r", 0, 1, 0.1, reads=STEP),
     Field("schedule.every", "u", 1, P40, 0, unset=True, reads=STEP),
@@ -244,7 +259,7 @@ def yaml_lines(job):
     return lines
 
 
-PATH_LINE = re.compile(r'  (?:path|init_from): "(?:[ !#-\[\]-~]|\\["\\]|\\U[0-9A-F]{8})+"')
+PATH_LINE = re.compile(r'  (?:path|init_from|vocab|eval_path): "(?:[ !#-\[\]-~]|\\["\\]|\\U[0-9A-F]{8})+"')
 
 
 def check_yaml(text, job):

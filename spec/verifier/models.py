@@ -11,6 +11,11 @@ class Net:
 
     def __init__(self, job, discovering, program):
         self.job, self.discovering, self.program, self.parameters = job, discovering, program, []
+        self.part, self.sites = 0, 0
+
+    def append(self, kind, name, inputs, ints=(), nums=()):
+        """Names of the second part of a batch begin with part2., and so on."""
+        return self.program.append(kind, f"part{self.part + 1}.{name}" if self.part else name, inputs, ints, nums)
 
     def shape(self, x):
         return self.program.values[x].shape
@@ -74,6 +79,78 @@ def uniform(fan_in):
 
 
 # ---- models ----
+
+SIZES = ("layers", "heads", "embedding", "context", "vocab")
+PRESETS = {"none": (0, 0, 0, 0, 0), "124M": (12, 12, 768, 1024, 50257), "355M": (24, 16, 1024, 1024, 50257),
+           "774M": (36, 20, 1280, 1024, 50257)}
+
+
+class Gpt2:
+    """The layers of gpt2, which are no layers of pictures."""
+
+    def __init__(self, net):
+        job = net.job
+        sizes = [job[f"model.{key}"] or preset for key, preset in zip(SIZES, PRESETS[job["model.preset"]])]
+        if not all(sizes):
+            raise Refused("job: model: a size is missing")
+        self.net, (self.layers, self.heads, self.width, self.context, self.vocab) = net, sizes
+        if self.width % self.heads or job["width"] > self.context:
+            raise Refused("job: model.heads does not divide model.embedding, or a sequence is longer than model.context")
+        self.normal = "init_normal", round64(Fraction(2, 100))
+        self.residual = "init_normal", round64(Fraction(2, 100)) / square_root(2.0 * float(self.layers))
+
+    def dense(self, x, name, out, init=None):
+        fan_in = self.net.shape(x)[1]
+        weight = self.net.parameter(name, "weight", (fan_in, out), init or self.normal)
+        bias = self.net.parameter(name, "bias", (out,), ("init_const", 0.0))
+        return self.net.append("matmul", name, [x, weight, bias], [0, 0])
+
+    def norm(self, x, name):
+        weight = self.net.parameter(name, "weight", (self.width,), ("init_const", 1.0))
+        bias = self.net.parameter(name, "bias", (self.width,), ("init_const", 0.0))
+        mean = self.net.append("row_stats", name, [x])
+        r = self.net.append("rsqrt_eps", f"{name}.rsqrt", [mean + 1], [], [round64(Fraction(1, 100000))])
+        return self.net.append("layer_norm", name, [x, weight, bias, mean, r])
+
+    def dropout(self, x, name):
+        share = self.net.job["model.dropout"]
+        if not share:
+            return x
+        self.net.sites += 1
+        return self.net.append("dropout", name, [x], [self.net.job["train.seed"], self.net.sites - 1], [share])
+
+    def attention(self, x, name):
+        batch = self.net.shape(x)[0] // self.net.job["width"]
+        q = self.net.append("split_columns", f"{name}.q", [self.dense(x, f"{name}.c_attn", 3 * self.width)], [3])
+        x = self.net.append("attention_scores", f"{name}.products", [q, q + 1], [batch, self.heads])
+        x = self.net.append("scale", f"{name}.scores", [x], [], [1.0 / square_root(float(self.width // self.heads))])
+        x = self.dropout(self.net.append("causal_softmax", f"{name}.softmax", [x]), f"{name}.dropout")
+        x = self.dense(self.net.append("attention_mix", f"{name}.mix", [x, q + 2], [0]), f"{name}.c_proj", self.width,
+                       self.residual)
+        return self.dropout(x, f"{name}.resid_dropout")
+
+    def mlp(self, x, name):
+        x = self.net.append("gelu", f"{name}.gelu", [self.dense(x, f"{name}.c_fc", 4 * self.width)])
+        return self.dropout(self.dense(x, f"{name}.c_proj", self.width, self.residual), f"{name}.dropout")
+
+    def logits(self, tokens):
+        wte = self.net.parameter("transformer.wte", "weight", (self.vocab, self.width), self.normal)
+        wpe = self.net.parameter("transformer.wpe", "weight", (self.context, self.width), self.normal)
+        x = self.net.append("embedding", "embedded", [wte, tokens])
+        x = self.net.append("position_add", "positioned", [x, wpe], [self.net.job["width"]])
+        x = self.dropout(x, "embedded.dropout")
+        for layer in range(self.layers):
+            name = f"transformer.h.{layer}"
+            y = self.attention(self.norm(x, f"{name}.ln_1"), f"{name}.attn")
+            x = self.net.append("add", f"{name}.attn.add", [x, y])
+            y = self.mlp(self.norm(x, f"{name}.ln_2"), f"{name}.mlp")
+            x = self.net.append("add", f"{name}.mlp.add", [x, y])
+        return self.net.append("matmul", "lm_head", [self.norm(x, "transformer.ln_f"), wte], [0, 1])
+
+
+def gpt2(net, tokens):
+    return Gpt2(net).logits(tokens)
+
 
 def logreg(net, x):
     return net.linear(x, "fc", net.job["model.classes"])
@@ -160,12 +237,17 @@ def resnet(net, x):
 
 
 MODELS = {"logreg": logreg, "mlp": mlp, "lenet5": lenet5, "vgg11": vgg, "vgg16": vgg, "resnet18": resnet,
-          "resnet50": resnet}
-READS = {"model.hidden": ("mlp",), "model.pool": ("lenet5",), "model.activation": ("mlp", "lenet5"),
+          "resnet50": resnet, "gpt2": gpt2}
+TEXT = ("gpt2",)
+READS = {"model.classes": tuple(name for name in MODELS if name not in TEXT), **dict.fromkeys(
+         ("model.preset", "model.layers", "model.heads", "model.embedding", "model.context", "model.vocab", "model.dropout",
+          "train.accumulate"), TEXT),
+         "model.hidden": ("mlp",), "model.pool": ("lenet5",), "model.activation": ("mlp", "lenet5"),
          "model.width": ("vgg11", "vgg16", "resnet18", "resnet50"),
          "model.head": ("vgg11", "vgg16")}
-DEFAULTS = {"model.hidden": [], "model.pool": "max", "model.activation": "relu",
-            "model.width": 1.0, "model.head": "cifar"}
+DEFAULTS = {"model.classes": 0, "model.preset": "none", "model.dropout": 0.0, "train.accumulate": 1,
+            **{f"model.{key}": 0 for key in SIZES},
+            "model.hidden": [], "model.pool": "max", "model.activation": "relu", "model.width": 1.0, "model.head": "cifar"}
 
 
 # ---- programs ----
@@ -179,20 +261,27 @@ def scaling(job, key):
 
 def forward(net):
     """load, layers, loss; the number of the loss."""
-    job, program = net.job, net.program
-    ints = [job["samples"], job["train.batch"], job["train.seed"], 1, job["channels"], job["height"], job["width"]]
-    if job["data.augment"]:
-        ints += [CROP if "crop" in job["data.augment"] else 0, int("flip" in job["data.augment"])]
-    x = program.append("load", "x", [], ints, [*scaling(job, "data.mean"), *scaling(job, "data.std")])
+    job, parts = net.job, net.job["train.accumulate"]
+    ints = [job["samples"], job["train.batch"], job["train.seed"], 1]
+    scales = [*scaling(job, "data.mean"), *scaling(job, "data.std")]
+    if job["model.arch"] in TEXT:
+        rows = job["train.batch"] // parts
+        x = net.append("load_tokens", "x", [], [*ints, job["width"], net.part * rows, rows])
+    else:
+        ints += [job["channels"], job["height"], job["width"]]
+        if job["data.augment"]:
+            ints += [CROP if "crop" in job["data.augment"] else 0, int("flip" in job["data.augment"])]
+        x = net.append("load", "x", [], ints, scales)
     logits = MODELS[job["model.arch"]](net, x)
-    logits = program.append("reshape", "logits", [logits], net.shape(logits))
-    p = program.append("softmax", "softmax", [logits])
-    return program.append("cross_entropy", "loss", [logits, p, p + 1, p + 2, x + 1])
+    logits = net.append("reshape", "logits", [logits], net.shape(logits))
+    p = net.append("softmax", "softmax", [logits])
+    loss = [logits, p, p + 1, p + 2, x + 1]
+    return net.append("cross_entropy", "loss.of", loss, [parts]) if parts > 1 else net.append("cross_entropy", "loss", loss)
 
 
 def differentiate(program, loss, wanted):
     """Appends the gradients; the numbers of those of `wanted`."""
-    active = set(wanted)
+    active, forward = set(wanted), list(program.ops)
     for op in program.ops:
         if active & set(op.inputs):
             active |= set(op.outputs)
@@ -200,7 +289,7 @@ def differentiate(program, loss, wanted):
     for op in program.ops[::-1]:
         if not (any(o in grads or o == loss for o in op.outputs) and op.outputs[0] in active):
             continue
-        g = Gradient(program, op, [grads.get(o) for o in op.outputs], [i in active for i in op.inputs])
+        g = Gradient(program, op, [grads.get(o) for o in op.outputs], [i in active for i in op.inputs], forward, grads)
         rule = find(op.kind)
         if rule.gradient:
             rule.gradient(g)
@@ -220,16 +309,43 @@ def accumulate(program, value, older, newer):
     return program.append("add", f"{base}.sum{n}", [older, newer])
 
 
-def is_momentum(job):
-    return job["optimizer.momentum"] > 0
+def differentiate_parts(net, wanted):
+    """Forward and backward of each part of the batch; the gradients add up in the order of the parts."""
+    program, parts = net.program, net.job["train.accumulate"]
+    for net.part in range(parts):
+        loss = forward(net)
+        of_part = differentiate(program, loss, wanted)
+        if not net.part:
+            grads, total = of_part, loss
+            continue
+        names = ["d." + program.values[v].name[:70] + f".parts{net.part + 1}" for v in wanted]
+        grads = [program.append("add", name, [older, newer]) for name, older, newer in zip(names, grads, of_part)]
+        total = program.append("add", "loss" if net.part + 1 == parts else f"loss.parts{net.part + 1}", [total, loss])
+    return grads
+
+
+def clip(program, norm, grads):
+    if not norm:
+        return grads
+    names = [program.values[g].name[:80] for g in grads]
+    squares = [program.append("square_sum", f"{name}.square", [g]) for name, g in zip(names, grads)]
+    scale = program.append("clip_scale", "clip", squares, [], [norm])
+    return [program.append("scale_by", f"{name}.clipped", [g, scale]) for name, g in zip(names, grads)]
+
+
+def slots_of(job):
+    """Suffixes of what the optimizer keeps beside a parameter."""
+    if job["optimizer.name"] != "sgd":
+        return [".moment1", ".moment2"]
+    return [".momentum"] if job["optimizer.momentum"] > 0 else []
 
 
 def state_of(job, parameters):
     """Every tensor of the state, ascending by name: parameters, momentum, buffers."""
     state = [dict(p, slot=False) for p in parameters]
-    if is_momentum(job):
-        trained = [p for p in parameters if not p["buffer"]]
-        state += [dict(p, name=p["name"] + ".momentum", init=("init_const", 0.0), slot=True) for p in trained]
+    trained = [p for p in parameters if not p["buffer"]]
+    for suffix in slots_of(job):
+        state += [dict(p, name=p["name"] + suffix, init=("init_const", 0.0), slot=True) for p in trained]
     return sorted(state, key=lambda p: p["name"].encode())
 
 
@@ -251,27 +367,48 @@ def build_step(job, parameters, state):
     program = Program(job["arithmetic.grid"], job["arithmetic.state_grid"])
     for p in state:
         program.add_state(p["name"], p["shape"])
-    loss = forward(Net(job, False, program))
     trained = [p for p in parameters if not p["buffer"]]
     wanted = [program.find(p["name"]) for p in trained]
-    schedule = ("constant", "step", "cosine").index(job["schedule.name"])
-    ints = [job["optimizer.nesterov"], schedule, job["schedule.every"] or 1, job["schedule.warmup"], job["steps"]]
-    nums = [job["optimizer.lr"], job["optimizer.momentum"], job["optimizer.weight_decay"], job["schedule.gamma"]]
-    for p, w, g in zip(trained, wanted, differentiate(program, loss, wanted)):
-        slots = [program.find(p["name"] + ".momentum")] if is_momentum(job) else []
-        program.append("sgd", p["name"], [w, g, *slots], ints, nums)
+    grads = clip(program, job["optimizer.clip"], differentiate_parts(Net(job, False, program), wanted))
+    for p, w, g in zip(trained, wanted, grads):
+        update(program, job, p, [w, g, *(program.find(p["name"] + suffix) for suffix in slots_of(job))])
     program.append("commit", "state", [program.find(p["name"] + ".next") for p in state])
     return program
 
 
+def update(program, job, parameter, inputs):
+    name, decay = job["optimizer.name"], job["optimizer.weight_decay"]
+    schedule = ("constant", "step", "cosine", "linear").index(job["schedule.name"])
+    rate = [schedule, job["schedule.every"] or 1, job["schedule.warmup"], job["steps"]]
+    if name == "sgd":
+        nums = [job["optimizer.lr"], job["optimizer.momentum"], decay, job["schedule.gamma"]]
+        return program.append("sgd", parameter["name"], inputs, [job["optimizer.nesterov"], *rate], nums)
+    decay = decay if len(parameter["shape"]) > 1 else 0.0
+    nums = [job[f"optimizer.{key}"] for key in ("lr", "beta1", "beta2", "epsilon")] + [decay, job["schedule.gamma"]]
+    return program.append("adam", parameter["name"], inputs, [int(name == "adamw"), *rate], nums)
+
+
+OF_ADAM = {"optimizer.beta1": round64(Fraction(9, 10)), "optimizer.beta2": round64(Fraction(999, 1000)),
+           "optimizer.epsilon": round64(Fraction(1, 10 ** 8))}
+OF_SGD = {"optimizer.momentum": 0.0, "optimizer.nesterov": 0}
+
+
+def check_reads(job):
+    """Fields that the model or the optimizer does not read hold their defaults."""
+    arch, optimizer = job["model.arch"], job["optimizer.name"]
+    if arch not in MODELS or optimizer not in ("sgd", "adam", "adamw"):
+        raise Refused(f"job: model '{arch}' or optimizer '{optimizer}' is not known")
+    unread = {path: DEFAULTS[path] for path, readers in READS.items() if arch not in readers}
+    for path, default in (unread | (OF_ADAM if optimizer == "sgd" else OF_SGD)).items():
+        if job[path] != default:
+            raise Refused(f"job: {path}: {arch} with {optimizer} does not read it")
+    if arch not in TEXT and not job["model.classes"] or job["train.batch"] % job["train.accumulate"]:
+        raise Refused("job: model.classes is missing, or train.accumulate does not divide train.batch")
+
+
 def programs(job):
     """(init, step) of a job with its binding."""
-    arch = job["model.arch"]
-    if arch not in MODELS or job["optimizer.name"] != "sgd":
-        raise Refused(f"job: model '{arch}' or optimizer '{job['optimizer.name']}' is not known")
-    for path, readers in READS.items():
-        if arch not in readers and job[path] != DEFAULTS[path]:
-            raise Refused(f"job: {path}: {arch} does not read it")
+    check_reads(job)
     net = Net(job, True, Program(job["arithmetic.grid"], job["arithmetic.state_grid"]))
     forward(net)
     state = state_of(job, net.parameters)

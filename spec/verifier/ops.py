@@ -103,8 +103,9 @@ def element(view, output, index, mode="exact", bound=Bound(), bit=None):
 class Gradient:
     """What a gradient rule sees: gradients of outputs (or None), which inputs want one; `set` takes those of inputs."""
 
-    def __init__(self, program, op, outputs, wanted):
+    def __init__(self, program, op, outputs, wanted, forward, grads):
         self.program, self.op, self.outputs, self.wanted, self.inputs = program, op, outputs, wanted, {}
+        self.forward, self.grads = forward, grads  # the ops before the first gradient, gradients by value so far
 
     def shape(self, i):
         return self.program.values[self.op.inputs[i]].shape
@@ -116,13 +117,13 @@ class Gradient:
             name, n = f"{base}#{n}", n + 1
         return name
 
-    def append(self, i, kind, inputs, ints=()):
-        self.inputs[i] = self.program.append(kind, self.name(i), inputs, ints)
+    def append(self, i, kind, inputs, ints=(), nums=()):
+        self.inputs[i] = self.program.append(kind, self.name(i), inputs, ints, nums)
         return self.inputs[i]
 
-    def emit(self, i, kind, inputs, ints=()):
+    def emit(self, i, kind, inputs, ints=(), nums=()):
         if self.wanted[i]:
-            self.append(i, kind, inputs, ints)
+            self.append(i, kind, inputs, ints, nums)
 
 
-from . import ops_ends, ops_map, ops_product, ops_sum  # noqa: E402  their rules enter the table
+from . import ops_ends, ops_map, ops_product, ops_sum, ops_text  # noqa: E402  their rules enter the table

@@ -2,7 +2,7 @@
 from . import functions
 from .numbers import f32, round_to
 from .ops import Rule, arity, expect, grid_value, register, state_value
-from .ops_sum import channel_size, image
+from .ops_sum import IGNORED, channel_size, divisor, image, parts_fit
 
 
 def channel(shape, index):
@@ -192,14 +192,17 @@ class CrossEntropyGrad(Rule):
     labels = (1,)
 
     def infer(self, program, op, given):
-        arity(op, 2, 2, 0, 0)
+        arity(op, 2, 2, len(op.ints), 0)
+        parts_fit(op)
         expect(len(given[0].shape) == 2 and given[1].count == given[0].shape[0], op, "p (N,D) and one label per row")
         return [grid_value(program, given[0].shape)]
 
     def element(self, v, output, i):
-        rows, width = v.shape(0)
-        hit = 1.0 if v.word(1, i // width) == i % width else 0.0
-        return v.round((v.f(0, i) - hit) / float(rows))
+        width = v.shape(0)[1]
+        label = v.word(1, i // width)
+        if label == IGNORED:
+            return 0
+        return v.round((v.f(0, i) - (1.0 if label == i % width else 0.0)) / divisor(v, 1))
 
 
 @register
@@ -211,7 +214,7 @@ class Sgd(Rule):
         arity(op, 2, 3, 5, 4)
         _, schedule, every, warmup, steps = op.ints
         expect(all(g.shape == given[0].shape for g in given), op, "tensors of one shape")
-        expect(0 <= schedule <= 2 and every >= 1 and 0 <= warmup < steps, op,
+        expect(0 <= schedule <= 3 and every >= 1 and 0 <= warmup < steps, op,
                "a schedule whose warm-up is shorter than the run")
         return [state_value(program, given[0].shape)] * (len(given) - 1)
 

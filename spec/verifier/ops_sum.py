@@ -61,10 +61,13 @@ class ChannelDot(Rule):
 
     def infer(self, program, op, given):
         arity(op, 2, 2, 0, 0)
-        expect(image(op, given[0]) == given[1].shape, op, "two tensors of one shape")
+        expect(len(given[0].shape) in (2, 4) and given[0].shape == given[1].shape, op, "two tensors (N,C) or (N,C,H,W)")
         return [grid_value(program, given[0].shape[1:2])]
 
     def element(self, v, output, c):
+        if len(v.shape(0)) == 2:
+            places = range(c, v.value(0).count, v.shape(0)[1])
+            return v.round(strided([v.f(0, i) * v.f(1, i) for i in places]))
         return v.round(rsum(*([v.f(0, i) * v.f(1, i) for i in run] for run in channel_runs(v.shape(0), c))))
 
 
@@ -102,6 +105,19 @@ class Softmax(Rule):
         return s if output == 2 else v.round(divide(e[j], f32(s)))
 
 
+IGNORED = 0xFFFFFFFF  # the label −1
+
+
+def parts_fit(op):
+    expect(not op.ints or len(op.ints) == 1 and 2 <= op.ints[0] < 1 << 31, op, "no int, or 2 or more parts")
+
+
+def divisor(v, labels):
+    """What a mean over the rows that count divides by, and the other parts' share of it."""
+    counted = sum(v.word(labels, i) != IGNORED for i in range(v.value(labels).count))
+    return float(counted * (v.ints[0] if v.ints else 1))
+
+
 @register
 class CrossEntropy(Rule):
     kind = "cross_entropy"
@@ -109,7 +125,8 @@ class CrossEntropy(Rule):
     labels = (4,)
 
     def infer(self, program, op, given):
-        arity(op, 5, 5, 0, 0)
+        arity(op, 5, 5, len(op.ints), 0)
+        parts_fit(op)
         x = given[0].shape
         expect(len(x) == 2 and given[1].shape == x and all(g.count == x[0] for g in given[2:]), op,
                "x and p (N,D), and one m, s and label per row")
@@ -117,6 +134,8 @@ class CrossEntropy(Rule):
 
     def _term(self, v, row):
         width, label = v.shape(0)[1], v.word(4, row)
+        if label == IGNORED:
+            return 0
         if label >= width:
             return NAN
         return v.round((v.f(2, row) - v.f(0, row * width + label)) + f32(functions.log(v.word(3, row))), 1)
@@ -125,11 +144,11 @@ class CrossEntropy(Rule):
         if output == 1:
             return self._term(v, index)
         rows = v.shape(0)[0]
-        return v.round(rsum([f32(self._term(v, t)) for t in range(rows)]) / float(rows))
+        return v.round(divide(rsum([f32(self._term(v, t)) for t in range(rows)]), divisor(v, 4)))
 
     def gradient(self, g):
         expect(not any(o is not None for o in g.outputs), g.op, "the loss to be what is differentiated")
-        g.emit(0, "cross_entropy_grad", [g.op.inputs[1], g.op.inputs[4]])
+        g.emit(0, "cross_entropy_grad", [g.op.inputs[1], g.op.inputs[4]], g.op.ints)
 
 
 # ---- pools ----

@@ -115,6 +115,6 @@ class Replay:
 
     def rate(self, step):
         job = self.job
-        return functions.learning_rate(("constant", "step", "cosine").index(job["schedule.name"]), job["optimizer.lr"],
+        return functions.learning_rate(("constant", "step", "cosine", "linear").index(job["schedule.name"]), job["optimizer.lr"],
                                        job["schedule.gamma"], job["schedule.every"] or 1, job["schedule.warmup"],
                                        job["steps"], step)

@@ -9,7 +9,9 @@ from .ops import find
 from .reader import Reader, f64 as f64_bytes, u32, u64
 
 FILES = ("job.yaml", "job.bin", "nonce", "leaves", "rounding-log/frames", "metrics.jsonl")
+INLINE_WORDS, PIECE_WORDS = 1 << 14, 1 << 20  # tensors of more words lie in pieces of so many
 METRICS = ("step", "loss", "loss_bits", "lr", "seconds", "platform")
+STAGES = ("tested", "certified", "bin", "bins", "wide")
 
 
 class Run:
@@ -134,7 +136,10 @@ class Run:
             m = json.loads(line)
         except ValueError as why:
             raise Refused(f"metrics.jsonl: line {step}: {why}") from None
-        good = isinstance(m, dict) and tuple(m) == METRICS and m["step"] == step
+        good = isinstance(m, dict) and tuple(m) in (METRICS, (*METRICS, "stages")) and m["step"] == step
+        if good and "stages" in m:
+            stages = m["stages"]
+            good = isinstance(stages, dict) and tuple(stages) == STAGES and all(type(n) is int and n >= 0 for n in stages.values())
         if not good or not re.fullmatch("[0-9a-f]{8}", str(m["loss_bits"])):
             raise Refused(f"metrics.jsonl: line {step}: other members than {', '.join(METRICS)} of step {step}")
         loss = int(m["loss_bits"], 16)
@@ -149,8 +154,12 @@ class Run:
         last = self.leaf[-1]["step"]
         if 0 not in steps or (last == self.job["steps"] and last not in steps):
             raise Refused("snapshots: that of step 0 or of the last step is missing")
+        self.pieces = set()
         for step in steps:
             self.check_snapshot(step)
+        loose = {p.name for p in (self.folder / "pieces").glob("*")} - self.pieces
+        if loose:
+            raise Refused(f"pieces/{min(loose)}: no snapshot refers to it")
         return steps
 
     def check_snapshot(self, step):
@@ -166,12 +175,29 @@ class Run:
 
     def read_snapshot(self, name, step):
         r, out = Reader(self.read(name), name), []
-        r.expect(b"ls1/snapshot" + u64(step) + u32(self.step.states))
+        by_piece = any(v.count > INLINE_WORDS for v in self.step.values[:self.step.states]) and r.data.startswith(b"ls1/by-piece")
+        r.expect((b"ls1/by-piece" if by_piece else b"ls1/snapshot") + u64(step) + u32(self.step.states))
         for v in self.step.values[:self.step.states]:
             r.expect(leaves.tensor_entry(v.name, v.dtype, v.shape, b""))
-            data = r.take(4 * v.count)
+            data = self.read_pieces(r, v.count) if by_piece and v.count > INLINE_WORDS else r.take(4 * v.count)
             out.append([int.from_bytes(data[i:i + 4], "little") for i in range(0, len(data), 4)])
         r.end()
+        return out
+
+    def read_pieces(self, r, count):
+        """A large tensor's words, from the files that its roots name."""
+        out = b""
+        for start in range(0, count, PIECE_WORDS):
+            root = r.take(32)
+            name = f"pieces/{root.hex()}"
+            if (self.folder / f"{name}.zst").exists():
+                raise Refused(f"{name}.zst: compressed, which this verifier does not read: zstd -d --rm {name}.zst first")
+            data = self.read(name)
+            words = [int.from_bytes(data[i:i + 4], "little") for i in range(0, len(data), 4)]
+            if len(data) != 4 * min(PIECE_WORDS, count - start) or leaves.tensor_root(words) != root:
+                raise Refused(f"{name}: does not hash to its name")
+            self.pieces.add(root.hex())
+            out += data
         return out
 
 

@@ -76,6 +76,9 @@ class Samples:
     def label(self, index):
         return self.labels.below(index, 10)
 
+    def token(self, index):
+        return self.labels.below(index, 50257)
+
 
 def bound_of(words):
     if words[0] == "depth":
@@ -123,7 +126,8 @@ class Case:
         for i, (dtype, shape, _) in enumerate(self.inputs):
             program.add_given(f"x{i}", dtype, shape)
         program.append(kind, "y", list(range(count)), self.ints, self.nums)
-        samples = Samples(self.samples, self.ints[4] * self.ints[5] * self.ints[6]) if self.samples is not None else None
+        size = self.ints[4] * self.ints[5] * self.ints[6] if kind == "load" else 0
+        samples = Samples(self.samples, size) if self.samples is not None else None
         self.view = View(program, count, [words for _, _, words in self.inputs], self.step, samples, self.imported)
         return self.view
 

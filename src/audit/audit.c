@@ -26,6 +26,8 @@ typedef struct auditor {
 	ls_hasher *hasher;
 	ls_buf leaf_bytes;
 	ls_buf lines;
+	ls_leaf_result suspect; // what this machine made of the leaf that does not match
+	uint64_t suspect_leaf;  // 0: there is none
 } auditor;
 
 static void found_damage(auditor *a, const ls_damage *damage)
@@ -133,6 +135,12 @@ done:
 	return status;
 }
 
+static void suspect(auditor *a, uint64_t leaf, const ls_leaf_result *result)
+{
+	a->suspect = *result;
+	a->suspect_leaf = leaf;
+}
+
 static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 {
 	ls_status status;
@@ -156,6 +164,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	LS_TRY(ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, logged ? &cursor : NULL, on_step, a, &result, err));
 	if (result.forgery.found) {
 		found_forgery(a, &result);
+		suspect(a, index, &result);
 		goto done;
 	}
 	if (result.malformed_log) { // it hashed to the leaf's root just now, so this is not the trainer's fault
@@ -165,12 +174,27 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	push(a, &result.leaf);
 	a->out->last = last;
 	LS_TRY(keep_leaf(a, index, &result.leaf, block, len, err));
-	if (difference(ls_run_leaf(a->run, index), &result.leaf, a->out->text, sizeof a->out->text))
+	if (difference(ls_run_leaf(a->run, index), &result.leaf, a->out->text, sizeof a->out->text)) {
 		found_mismatch(a, first);
-	else if (result.diverged && index + 1 < ls_run_leaves(a->run))
+		suspect(a, index, &result);
+	} else if (result.diverged && index + 1 < ls_run_leaves(a->run))
 		found_overrun(a, last);
 done:
 	ls_free(block);
+	return status;
+}
+
+/* The step of the newest snapshot before leaf `from`; 0 where there is none but that of step 0. */
+static ls_status nearest(const auditor *a, uint64_t from, uint64_t *at, ls_error *err)
+{
+	uint64_t *steps = NULL;
+	size_t count = 0;
+	ls_status status = ls_run_snapshots(a->run, &steps, &count, err);
+	*at = 0;
+	for (size_t i = 0; i < count && status == LS_OK && from > 1; i++)
+		if (ls_run_leaf_of_step(a->run, steps[i]) < from && ls_run_leaf_of_step(a->run, steps[i]) < ls_run_leaves(a->run))
+			*at = steps[i];
+	ls_free(steps);
 	return status;
 }
 
@@ -178,14 +202,10 @@ done:
 static ls_status begin(auditor *a, uint64_t from, uint64_t *index, ls_error *err)
 {
 	ls_status status;
-	uint64_t *steps = NULL, at = 0;
-	size_t count = 0;
+	uint64_t at;
 	ls_leaf leaf = *ls_run_leaf(a->run, 0);
 	ls_damage damage = {0};
-	LS_TRY(ls_run_snapshots(a->run, &steps, &count, err));
-	for (size_t i = 0; i < count && from > 1; i++)
-		if (ls_run_leaf_of_step(a->run, steps[i]) < from && ls_run_leaf_of_step(a->run, steps[i]) < ls_run_leaves(a->run))
-			at = steps[i];
+	LS_TRY(nearest(a, from, &at, err));
 	*index = at ? ls_run_leaf_of_step(a->run, at) + 1 : 1;
 	if (!at) {
 		LS_TRY(ls_replay_init(a->replay, &leaf.state, err));
@@ -206,7 +226,6 @@ static ls_status begin(auditor *a, uint64_t from, uint64_t *index, ls_error *err
 	a->out->first = at + 1;
 	a->out->last = at;
 done:
-	ls_free(steps);
 	return status;
 }
 
@@ -223,6 +242,26 @@ static ls_status check_end(auditor *a, ls_error *err)
 	return status;
 }
 
+/* Where a run is followed, its next leaves; `*end` is the last one. A run that has diverged has no more. */
+static ls_status wait_for_more(auditor *a, uint64_t *end, ls_error *err)
+{
+	ls_damage damage = {0};
+	bool grown = false;
+	ls_status status = LS_OK;
+	if (!a->options->more || a->out->verdict != LS_VERDICT_MATCH || a->out->stopped || ls_run_complete(a->run) ||
+	    !ls_exec_state_finite(ls_replay_exec(a->replay)))
+		return LS_OK;
+	LS_TRY(a->options->more(a->options->context, &grown, &damage, err));
+	if (damage.found)
+		found_damage(a, &damage);
+	else if (grown)
+		*end = ls_run_leaves(a->run) - 1;
+	else
+		a->out->stopped = a->options->stop && a->options->stop(a->options->context);
+done:
+	return status;
+}
+
 static ls_status replay(auditor *a, ls_error *err)
 {
 	ls_status status;
@@ -232,10 +271,14 @@ static ls_status replay(auditor *a, ls_error *err)
 	if (a->options->last && ls_run_leaf_of_step(a->run, a->options->last) < end)
 		end = ls_run_leaf_of_step(a->run, a->options->last);
 	LS_TRY(begin(a, from, &index, err));
-	for (; index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped; index++) {
-		LS_TRY(one_leaf(a, index, err));
-		a->out->stopped = a->options->stop && a->options->stop(a->options->context) && index < end;
-	}
+	do {
+		for (; index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped; index++) {
+			LS_TRY(one_leaf(a, index, err));
+			a->out->stopped = a->options->stop && a->options->stop(a->options->context) && index < end;
+		}
+		LS_TRY(wait_for_more(a, &end, err));
+	} while (index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped);
+	LS_TRY(ls_run_root(a->run, ls_run_leaves(a->run), &a->out->root, err));
 	for (; index < ls_run_leaves(a->run) && a->out->verdict != LS_VERDICT_FORGED_LOG && a->out->verdict != LS_VERDICT_DAMAGED; index++)
 		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
 	LS_TRY(check_end(a, err));
@@ -278,6 +321,8 @@ static ls_status open_parts(auditor *a, ls_platform *platform, ls_error *err)
 	o.plan = a->plan;
 	o.platform = platform;
 	o.follow = true;
+	o.guard = a->options->guard;
+	o.watch = a->options->watch;
 	LS_TRY(ls_hasher_open(&a->hasher, 1, err));
 	ls_tree_init(&a->tree, a->hasher, 0);
 	LS_TRY(ls_replay_open(&a->replay, &o, err));
@@ -302,6 +347,65 @@ static void report_ops(const auditor *a, ls_op_stats_fn on_op)
 			on_op(a->options->context, ls_program_value(program, op->outputs[0])->name, op->kind,
 			      ls_exec_stats(ls_replay_exec(a->replay), i));
 	}
+}
+
+/* The leaf, again, from what the run says lies before it. */
+static ls_status replay_again(auditor *a, uint64_t leaf, ls_leaf_result *out, ls_error *err)
+{
+	ls_status status;
+	const ls_program *program = ls_model_step(ls_plan_model(a->plan));
+	bool logged = ls_job_keeps_log(ls_plan_spec(a->plan));
+	uint64_t at, first, last;
+	ls_damage damage = {0};
+	ls_hash root;
+	LS_TRY(nearest(a, leaf, &at, err));
+	ls_exec_state_replaced(ls_replay_exec(a->replay));
+	if (at)
+		LS_TRY(ls_run_read_snapshot(a->run, at, ls_replay_exec(a->replay), &damage, err));
+	else
+		LS_TRY(ls_replay_init(a->replay, &root, err));
+	for (uint64_t i = at ? ls_run_leaf_of_step(a->run, at) + 1 : 1; i <= leaf && !damage.found; i++) {
+		uint8_t *block = NULL;
+		size_t len = 0;
+		ls_cursor cursor;
+		LS_TRY(ls_run_read_log(a->run, i, program, (ls_encoding)ls_plan_spec(a->plan)->arithmetic.encoding, &block, &len, &damage, err));
+		cursor = ls_cursor_over(block, len);
+		ls_run_leaf_steps(a->run, i, &first, &last);
+		if (!damage.found)
+			status = ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, logged ? &cursor : NULL, NULL, NULL, out, err);
+		ls_free(block);
+		if (status != LS_OK)
+			goto done;
+	}
+	if (damage.found)
+		status = ls_error_set(err, LS_ERR_IO, "%s: changed while it was audited: %s", damage.file, damage.text);
+done:
+	return status;
+}
+
+static bool is_same_result(const ls_leaf_result *x, const ls_leaf_result *y)
+{
+	char text[sizeof ((ls_audit_result *)NULL)->text];
+	if (x->forgery.found || y->forgery.found)
+		return x->forgery.found == y->forgery.found && x->forged_step == y->forged_step && x->forgery.op == y->forgery.op &&
+		       x->forgery.element == y->forgery.element;
+	return !difference(&x->leaf, &y->leaf, text, sizeof text);
+}
+
+/* Nobody is accused on the word of a machine that does not agree with itself: the leaf is computed a second time. */
+static ls_status confirm(auditor *a, ls_error *err)
+{
+	ls_leaf_result again = {.steps = 0};
+	ls_status status = replay_again(a, a->suspect_leaf, &again, err);
+	char text[sizeof a->out->text];
+	bool matches;
+	if (status != LS_OK || is_same_result(&a->suspect, &again))
+		return status;
+	matches = !again.forgery.found && !difference(ls_run_leaf(a->run, a->suspect_leaf), &again.leaf, text, sizeof text);
+	return ls_error_set(err, LS_ERR_NONCONFORMING,
+	                    "step %llu: this machine computed it twice, with two results; the second is %s\n"
+	                    "  hint: no verdict: the memory or processor here is not to be trusted; audit on another machine, or with --guard",
+	                    (unsigned long long)a->out->first_bad_step, matches ? "the run's" : "not the run's either");
 }
 
 ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *platform, const ls_audit_options *options,
@@ -329,6 +433,8 @@ ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *plat
 		LS_TRY(ls_run_seal(a.kept, out->last, between ? NULL : ls_replay_exec(a.replay), err));
 	}
 	report_ops(&a, on_op);
+	if (a.suspect_leaf)
+		LS_TRY(confirm(&a, err));
 done:
 	out->seconds = ls_clock_seconds() - start;
 	ls_run_free(a.kept);

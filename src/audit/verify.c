@@ -65,6 +65,8 @@ static ls_status check_snapshots(const ls_run *run, ls_exec *exec, ls_damage *da
 		status = ls_run_read_snapshot(run, steps[i], exec, damage, err);
 	if (status == LS_OK && !damage->found)
 		status = check_kept(run, steps, count, exec, damage, err);
+	if (status == LS_OK && !damage->found)
+		status = ls_run_check_pieces(run, damage, err);
 	ls_free(steps);
 	return status;
 }

@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 10, LOCK_WAIT_NS = 10000000 };
 
 struct ls_file {
 	int fd;
@@ -62,6 +65,15 @@ uint64_t ls_file_size(const ls_file *f)
 	return f->size;
 }
 
+ls_status ls_file_refresh(ls_file *f, ls_error *err)
+{
+	struct stat st;
+	if (fstat(f->fd, &st))
+		return ls_base__system_error(err, "examine", f->path);
+	f->size = (uint64_t)st.st_size;
+	return LS_OK;
+}
+
 ls_status ls_file_append(ls_file *f, const void *data, size_t len, ls_error *err)
 {
 	ls_status status;
@@ -109,9 +121,24 @@ ls_status ls_file_sync(ls_file *f, ls_error *err)
 
 ls_status ls_file_lock(ls_file *f, ls_error *err)
 {
-	if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
-		return LS_OK;
+	// Whoever only asks (ls_file_is_locked) holds it for a moment.
+	for (int tries = 0; tries < LOCK_TRIES; tries++) {
+		if (flock(f->fd, LOCK_EX | LOCK_NB) == 0)
+			return LS_OK;
+		if (errno == EWOULDBLOCK)
+			nanosleep(&(struct timespec){.tv_nsec = LOCK_WAIT_NS}, NULL);
+		else
+			break;
+	}
 	if (errno != EWOULDBLOCK)
 		return ls_base__system_error(err, "lock", f->path);
 	return ls_error_set(err, LS_ERR_EXISTS, "%s: another process is writing this run\n  hint: wait for it, or stop it first", f->path);
+}
+
+bool ls_file_is_locked(ls_file *f)
+{
+	if (flock(f->fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(f->fd, LOCK_UN);
+	return false;
 }

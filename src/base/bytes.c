@@ -204,6 +204,35 @@ void ls_put_le64(void *p, uint64_t v)
 	ls_put_le32((uint8_t *)p + 4, (uint32_t)(v >> 32));
 }
 
+static void reverse_words(uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < 4 * count; i += 4) {
+		uint8_t first = bytes[i], second = bytes[i + 1];
+		bytes[i] = bytes[i + 3];
+		bytes[i + 1] = bytes[i + 2];
+		bytes[i + 2] = second;
+		bytes[i + 3] = first;
+	}
+}
+
+/* To little-endian and from it is the same; where that is the processor's own order, a copy. */
+static void convert_words(void *to, const void *from, size_t count)
+{
+	memmove(to, from, 4 * count);
+	if (ls_get_le32(&(uint32_t){1}) != 1)
+		reverse_words(to, count);
+}
+
+void ls_words_to_le(void *bytes, const void *words, size_t count)
+{
+	convert_words(bytes, words, count);
+}
+
+void ls_words_from_le(void *words, const void *bytes, size_t count)
+{
+	convert_words(words, bytes, count);
+}
+
 void ls_hex(char *out, const void *data, size_t len)
 {
 	static const char digit[] = "0123456789abcdef";

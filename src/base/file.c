@@ -90,32 +90,89 @@ ls_status ls_dir_sync(const char *path, ls_error *err)
 	return status;
 }
 
-ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+/* ---- files that are replaced as a whole ---- */
+
+struct ls_draft {
+	char path[LS_PATH_MAX], temporary[LS_PATH_MAX];
+	int fd;
+	bool finished;
+};
+
+ls_status ls_draft_open(ls_draft **out, const char *path, ls_error *err)
 {
 	ls_status status = LS_OK;
-	char temporary[LS_PATH_MAX];
-	int fd;
-	if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
-		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
-	unlink(temporary); // left by a crash, or laid out by somebody as a link to elsewhere
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return ls_base__system_error(err, "create", temporary);
-	LS_TRY(ls_base__write_all(fd, data, len, path, err));
-	if (fsync(fd)) {
-		status = ls_base__system_error(err, "sync", path);
+	ls_draft *d = ls_alloc(1, sizeof *d);
+	*out = NULL;
+	if (!d)
+		return ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to write it", path);
+	d->fd = -1;
+	if (snprintf(d->temporary, sizeof d->temporary, "%s.tmp", path) >= (int)sizeof d->temporary) {
+		status = ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
 		goto done;
 	}
-	if (rename(temporary, path)) {
-		status = ls_base__system_error(err, "rename to", path);
+	memcpy(d->path, path, strlen(path) + 1);
+	unlink(d->temporary); // left by a crash, or laid out by somebody as a link to elsewhere
+	d->fd = open(d->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (d->fd < 0) {
+		status = ls_base__system_error(err, "create", d->temporary);
 		goto done;
 	}
-	LS_TRY(sync_folder_of(path, err));
+	*out = d;
+	d = NULL;
 done:
-	close(fd);
-	if (status != LS_OK)
-		unlink(temporary);
+	ls_draft_free(d);
 	return status;
+}
+
+ls_status ls_draft_put(ls_draft *d, const void *data, size_t len, ls_error *err)
+{
+	return ls_base__write_all(d->fd, data, len, d->path, err);
+}
+
+// Gives it its name, which is not durable yet.
+static ls_status name_draft(ls_draft *d, ls_error *err)
+{
+	if (fsync(d->fd))
+		return ls_base__system_error(err, "sync", d->path);
+	if (rename(d->temporary, d->path))
+		return ls_base__system_error(err, "rename to", d->path);
+	d->finished = true;
+	return LS_OK;
+}
+
+ls_status ls_draft_finish(ls_draft *d, ls_error *err)
+{
+	ls_status status = name_draft(d, err);
+	return status == LS_OK ? sync_folder_of(d->path, err) : status;
+}
+
+void ls_draft_free(ls_draft *d)
+{
+	if (!d)
+		return;
+	if (d->fd >= 0)
+		close(d->fd);
+	if (d->fd >= 0 && !d->finished)
+		unlink(d->temporary);
+	ls_free(d);
+}
+
+ls_status ls_file_put(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status;
+	ls_draft *d = NULL;
+	LS_TRY(ls_draft_open(&d, path, err));
+	LS_TRY(ls_draft_put(d, data, len, err));
+	LS_TRY(name_draft(d, err));
+done:
+	ls_draft_free(d);
+	return status;
+}
+
+ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = ls_file_put(path, data, len, err);
+	return status == LS_OK ? sync_folder_of(path, err) : status;
 }
 
 bool ls_file_exists(const char *path)

@@ -50,4 +50,8 @@ ls_status ls_cli__audit_in_processes(const ls_cli_parts *parts, int workers, ls_
 /* One verdict: that of the first part which does not match, else a match over all that were audited. Counts are summed. */
 ls_status ls_cli__audit_join(ls_audit_result *out, const ls_cli_outcome *outcome, size_t count, ls_error *err);
 
+/* One verdict from the files DIR/NAME.json, each with what `audit RUN --steps A:B --json` printed. They must be of the run as it
+ * is and lie end to end, the last one open (A:), at least up to the first that does not match: LS_ERR_INPUT otherwise. */
+ls_status ls_cli__audit_merge(ls_audit_result *out, const ls_run *run, const char *dir, ls_error *err);
+
 #endif

@@ -26,7 +26,7 @@ typedef struct ls_cli {
 
 /* ---- commands and their options ---- */
 
-#define LS_CLI__OPTIONS_MAX 16
+#define LS_CLI__OPTIONS_MAX 20
 #define LS_CLI__POSITIONALS_MAX 2
 
 typedef struct ls_cli_option {
@@ -64,7 +64,7 @@ typedef struct ls_cli_args {
 } ls_cli_args;
 
 extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__export,
-	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__train, ls_cli__verify;
+	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sample, ls_cli__train, ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err);
@@ -112,6 +112,12 @@ void ls_cli__put_step(json_t *object, const char *key, bool known, uint64_t step
 void ls_cli__put_real(json_t *object, const char *key, double value);
 void ls_cli__put_bool(json_t *object, const char *key, bool value);
 void ls_cli__put_hash(json_t *object, const char *key, const ls_hash *hash); /* NULL: null */
+
+/* Member `stages`: null in other modes than exact. */
+void ls_cli__put_stages(json_t *object, uint32_t mode, const ls_stages *stages);
+/* "; of 900 elements of products 3 were certified, 2 computed exactly", or nothing in other modes. */
+#define LS_CLI__STAGES_SIZE 160
+const char *ls_cli__stages_text(char out[LS_CLI__STAGES_SIZE], uint32_t mode, const ls_stages *stages);
 
 #define LS_CLI__AMOUNT_SIZE 32
 /* "1.5 MB", "230 bytes"; "1.4 s", "2 h 10 min". */

@@ -1,10 +1,11 @@
+#include "cli/audit_follow.h"
 #include "cli/audit_parts.h"
 
 #include <stdio.h>
 #include <sys/random.h>
 
 static const ls_cli_option options[] = {
-	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, replaying from the nearest snapshot before them", .fallback_text = "all"},
+	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, or with A: to the end, replaying from the nearest snapshot before", .fallback_text = "all"},
 	{.name = "job", .argument = "FILE", .help = "what was ordered, as lockstep plan -o wrote it: the run must be of this job",
 	 .fallback_text = "the run's own"},
 	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
@@ -18,6 +19,9 @@ static const ls_cli_option options[] = {
 	{.name = "parallel", .argument = "N", .help = "processes that share the parts between snapshots", .fallback = "1"},
 	{.name = "plan", .help = "only list the parts that can be audited by themselves, for --steps"},
 	{.name = "parts", .argument = "N", .help = "with --plan: at most N parts, of nearly as many steps each", .fallback_text = "all"},
+	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
+	{.name = "merge", .argument = "DIR", .help = "replay nothing: join the verdicts of --steps and --json that lie in DIR/*.json"},
+	{.name = "follow", .help = "go along with a run that is being trained, until it ends"},
 	{.name = NULL},
 };
 
@@ -26,10 +30,10 @@ static ls_status read_steps(ls_audit_options *out, const ls_cli_args *args, ls_e
 	const char *text = ls_cli__value(args, "steps"), *colon = text ? strchr(text, ':') : NULL;
 	if (!text)
 		return LS_OK;
-	if (!colon || !ls_cli__parse_number(text, (size_t)(colon - text), LS_JOB_STEPS_MAX, &out->first) ||
-	    !ls_cli__parse_number(colon + 1, strlen(colon + 1), LS_JOB_STEPS_MAX, &out->last) || out->first < 1 ||
-	    out->first > out->last)
-		return ls_cli__usage(err, "--steps", text[0] ? text : "nothing", "A:B with 1 ≤ A ≤ B", "for example --steps 1:100; both ends are included");
+	if (!colon || !ls_cli__parse_number(text, (size_t)(colon - text), LS_JOB_STEPS_MAX, &out->first) || out->first < 1 ||
+	    (colon[1] && (!ls_cli__parse_number(colon + 1, strlen(colon + 1), LS_JOB_STEPS_MAX, &out->last) || out->first > out->last)))
+		return ls_cli__usage(err, "--steps", text[0] ? text : "nothing", "A:B with 1 ≤ A ≤ B, or A:",
+		                     "for example --steps 1:100; both ends are included");
 	return LS_OK;
 }
 
@@ -38,7 +42,7 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 {
 	const ls_leaf *last = ls_run_leaf(run, ls_run_leaves(run) - 1);
 	char expected[96];
-	if (o->last <= last->step)
+	if (o->last <= last->step && o->first <= last->step)
 		return LS_OK;
 	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last->step);
 	memcpy(expected, err->text, sizeof expected - 1);
@@ -62,6 +66,10 @@ struct report {
 	bool sampled;
 	uint8_t seed[32];
 	uint64_t workers;
+	uint64_t asked_first, asked_last; /* --steps; `asked_last` 0: to the end */
+	bool merged, followed;
+	ls_cli_follow follow;
+	const ls_cli *cli;
 };
 
 static void add(json_t *row, const char *key, uint64_t more)
@@ -102,7 +110,16 @@ static void add_op(void *context, const char *op, const char *kind, const ls_op_
 
 static void on_step(void *context, const ls_metrics *metrics)
 {
-	ls_cli__progress_step(&((struct report *)context)->progress, metrics);
+	struct report *r = context;
+	ls_cli__progress_step(&r->progress, metrics);
+	if (r->followed)
+		ls_cli__follow_look(&r->follow, metrics->step, NULL);
+}
+
+static ls_status on_more(void *context, bool *grown, ls_damage *damage, ls_error *err)
+{
+	struct report *r = context;
+	return ls_cli__follow_wait(&r->follow, r->cli, grown, damage, err);
 }
 
 static bool on_stop(void *context)
@@ -171,6 +188,28 @@ static json_t *sample_json(const struct report *r)
 	return object;
 }
 
+/* What a part was asked for: `last` is null where it reaches to the end. A sample is no such part. */
+static json_t *asked_json(const struct report *r)
+{
+	json_t *object = json_object();
+	if (r->sampled) {
+		json_decref(object);
+		return json_null();
+	}
+	ls_cli__put_uint(object, "first", r->asked_first ? r->asked_first : 1);
+	json_object_set_new(object, "last", r->asked_last ? json_integer((json_int_t)r->asked_last) : json_null());
+	return object;
+}
+
+static json_t *follow_json(const struct report *r)
+{
+	json_t *object = json_object();
+	ls_cli__put_uint(object, "heads", r->follow.heads);
+	ls_cli__put_uint(object, "behind", r->follow.behind);
+	ls_cli__put_uint(object, "most_behind", r->follow.most_behind);
+	return object;
+}
+
 static void print_json(struct report *r)
 {
 	const ls_audit_result *a = &r->result;
@@ -195,6 +234,9 @@ static void print_json(struct report *r)
 	ls_cli__put_bool(object, "stopped", a->stopped);
 	if (r->sampled)
 		json_object_set_new(object, "sample", sample_json(r));
+	json_object_set_new(object, "asked", asked_json(r));
+	if (r->followed)
+		json_object_set_new(object, "follow", follow_json(r));
 	json_object_set(object, "ops", r->ops);
 	ls_cli__emit(object);
 }
@@ -335,6 +377,9 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		print_counts(cli, r);
 	if (r->sampled)
 		print_sample(cli, r);
+	if (r->followed)
+		ls_cli__say(cli, "  followed        %llu heads; at most %llu steps behind the trainer\n", (unsigned long long)r->follow.heads,
+		            (unsigned long long)r->follow.most_behind);
 	if (r->uncertified)
 		ls_cli__say(cli, "  uncertified     the job's thresholds are empirical: honest platforms may differ by more than they allow\n");
 	if (r->diverged)
@@ -444,6 +489,35 @@ done:
 	return status;
 }
 
+/* What the report says of the run itself. */
+static void describe_run(struct report *r, const ls_run *run)
+{
+	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
+	r->opened = true;
+	r->job = *ls_run_job_id(run);
+	r->steps = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	r->plain = spec->arithmetic.mode == LS_JOB_PLAIN;
+	r->logged = ls_job_keeps_log(spec);
+	r->uncertified = ls_job_uncertified(spec);
+}
+
+static ls_status merge(const ls_cli_args *args, const ls_run *run, struct report *r, ls_error *err)
+{
+	ls_damage damage = {0};
+	ls_status status;
+	r->merged = true;
+	describe_run(r, run);
+	r->platform = "several machines";
+	LS_TRY(ls_run_check_heads(run, &damage, err));
+	if (damage.found)
+		take_damage(r, &damage);
+	else
+		LS_TRY(ls_cli__audit_merge(&r->result, run, ls_cli__value(args, "merge"), err));
+	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(run);
+done:
+	return status;
+}
+
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
                         ls_error *err)
 {
@@ -458,18 +532,19 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	o->on_step = on_step;
 	o->stop = on_stop;
 	o->context = r;
-	r->opened = true;
-	r->job = *ls_run_job_id(s->run);
-	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
-	r->plain = ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN;
-	r->logged = ls_job_keeps_log(ls_plan_spec(s->plan));
-	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
+	if (r->followed) {
+		r->follow = (ls_cli_follow){.run = s->run, .said = ls_clock_seconds()};
+		r->progress.total = ls_run_binding(s->run)->steps;
+		o->more = on_more;
+	}
+	describe_run(r, s->run);
 	r->platform = s->platform ? ls_platform_describe(s->platform) : ls_cli__value(args, "platform");
 	if (r->parts.count)
 		status = audit_parts(&work, err);
 	else
 		status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
+	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
 	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(s->run) && !is_partial(r);
 done:
 	return status;
@@ -483,16 +558,38 @@ static int code_of(const ls_audit_result *a)
 	return a->stopped ? LS_CLI__UNFINISHED : LS_CLI__DONE;
 }
 
+/* Ways of auditing that exclude each other. */
+static ls_status check_ways(const ls_cli_args *args, ls_error *err)
+{
+	static const char *const others[] = {"steps", "sample", "parallel", "keep", "plan", "follow"};
+	static const char *const ways[] = {"merge", "follow"};
+	for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+		for (size_t i = 0; ls_cli__given(args, ways[w]) && i < sizeof others / sizeof *others; i++)
+			if (strcmp(ways[w], others[i]) && ls_cli__given(args, others[i]) && !(w && !strcmp(others[i], "keep"))) {
+				char found[48];
+				snprintf(found, sizeof found, "also --%s", others[i]);
+				return ls_cli__usage(err, w ? "--follow" : "--merge", found, "one of them", NULL);
+			}
+	return LS_OK;
+}
+
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	ls_audit_options o = LS_AUDIT_OPTIONS_INIT;
 	ls_cli_session s = {0};
-	struct report r = {.ops = json_array()};
+	struct report r = {.ops = json_array(), .cli = cli, .followed = ls_cli__given(args, "follow")};
 	ls_damage damage;
 	ls_status status;
 	o.keep = ls_cli__value(args, "keep");
 	LS_TRY(read_steps(&o, args, err));
-	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+	LS_TRY(check_ways(args, err));
+	o.guard = ls_cli__given(args, "guard");
+	r.asked_first = o.first;
+	r.asked_last = o.last;
+	if (r.followed)
+		LS_TRY(ls_cli__follow_open(&s, args, cli, &damage, err));
+	else
+		LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (damage.found)
 		take_damage(&r, &damage);
 	else if (ls_cli__given(args, "plan"))
@@ -501,7 +598,9 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		LS_TRY(check_ordered(&r, s.run, ls_cli__value(args, "job"), err));
 	if (!damage.found && ls_cli__given(args, "plan"))
 		goto done;
-	if (!damage.found && !r.other_job)
+	if (!damage.found && !r.other_job && ls_cli__given(args, "merge"))
+		LS_TRY(merge(args, s.run, &r, err));
+	else if (!damage.found && !r.other_job)
 		LS_TRY(replay(cli, args, &s, &o, &r, err));
 	*code = code_of(&r.result);
 	if (cli->json)

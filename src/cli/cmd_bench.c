@@ -224,9 +224,12 @@ static ls_op_stats totals(const struct entrant *e, int kind)
 	for (int op = 0; op < ls_program_ops(ls_exec_program(exec)); op++) {
 		const ls_op_stats *s = ls_exec_stats(exec, op);
 		sum.elements += s->elements;
+		sum.certified += s->certified;
 		sum.ambiguous += s->ambiguous;
 		sum.corrections += s->corrections;
 		sum.exact += s->exact;
+		for (int stage = 0; stage < LS_EXACT_STAGES; stage++)
+			sum.stage[stage] += s->stage[stage];
 		sum.seconds += s->seconds;
 	}
 	return sum;
@@ -267,6 +270,16 @@ static int worst_op(const struct bench *b, const struct entrant *e)
 		    (worst < 0 || op_bits(b, e, op) > op_bits(b, e, worst)))
 			worst = op;
 	return worst;
+}
+
+/* Mode exact, one step: elements by what settled them. */
+static ls_stages stages_of(const struct bench *b, const struct entrant *e)
+{
+	ls_op_stats sum = totals(e, EXACT);
+	uint64_t steps = b->rounds + 1, exact = (sum.stage[LS_EXACT_BIN] + sum.stage[LS_EXACT_BINS] + sum.stage[LS_EXACT_WIDE]) / steps;
+	return (ls_stages){.tested = (sum.elements - sum.certified) / steps - exact, .certified = sum.certified / steps,
+	                   .bin = sum.stage[LS_EXACT_BIN] / steps, .bins = sum.stage[LS_EXACT_BINS] / steps,
+	                   .wide = sum.stage[LS_EXACT_WIDE] / steps};
 }
 
 /* Multiplications and additions of an op; 0 for one that is no product. */
@@ -318,6 +331,7 @@ static json_t *ops_json(const struct bench *b, const struct entrant *e)
 static json_t *entrant_json(const struct bench *b, const struct entrant *e)
 {
 	ls_op_stats logged = totals(e, LOGGED), audit = totals(e, AUDIT);
+	ls_stages stages = stages_of(b, e);
 	int worst = worst_op(b, e);
 	json_t *row = json_object();
 	ls_cli__put_text(row, "platform", ls_platform_describe(e->platform));
@@ -334,6 +348,7 @@ static json_t *entrant_json(const struct bench *b, const struct entrant *e)
 	ls_cli__put_real(row, "worst_bits_per_element", worst < 0 ? 0 : op_bits(b, e, worst));
 	ls_cli__put_text(row, "worst_op", worst < 0 ? "" : name_of(ls_exec_program(e->lane[LOGGED].exec), worst));
 	ls_cli__put_real(row, "ambiguous_share", ratio((double)logged.ambiguous, (double)logged.elements));
+	ls_cli__put_stages(row, LS_JOB_EXACT, &stages);
 	ls_cli__put_uint(row, "corrections", audit.corrections);
 	ls_cli__put_bool(row, "reproduced", e->reproduced);
 	json_object_set_new(row, "ops", ops_json(b, e));
@@ -385,6 +400,13 @@ static void print_log(const ls_cli *cli, const struct bench *b, const struct ent
 	            e->reproduced ? "yes" : "NO");
 }
 
+static void print_stages(const ls_cli *cli, const struct bench *b, const struct entrant *e)
+{
+	ls_stages s = stages_of(b, e);
+	ls_cli__say(cli, "%-22s %9llu %9llu %9llu %9llu %9llu\n", ls_platform_describe(e->platform), (unsigned long long)s.tested,
+	            (unsigned long long)s.certified, (unsigned long long)s.bin, (unsigned long long)s.bins, (unsigned long long)s.wide);
+}
+
 static void print_ops(const ls_cli *cli, const struct bench *b, const struct entrant *e)
 {
 	const ls_program *program = ls_exec_program(e->lane[LOGGED].exec);
@@ -413,6 +435,9 @@ static void print_text(const ls_cli *cli, const struct bench *b)
 	            "corrections", "reproduced");
 	for (int i = 0; i < b->entrants; i++)
 		print_log(cli, b, &b->entrant[i]);
+	ls_cli__say(cli, "\n%-22s %9s %9s %9s %9s %9s\n", "exact, a step", "tested", "certified", "one bin", "two bins", "wide");
+	for (int i = 0; i < b->entrants; i++)
+		print_stages(cli, b, &b->entrant[i]);
 	for (int i = 0; i < b->entrants; i++)
 		print_ops(cli, b, &b->entrant[i]);
 }

@@ -26,9 +26,17 @@ done:
 	return status;
 }
 
-static void print_result(const ls_cli *cli, const ls_cli_args *args, const ls_eval_result *r, uint64_t step)
+/* e to the loss: among how many equally likely tokens the model would be as uncertain. */
+static double perplexity(const ls_eval_result *r)
+{
+	return (double)ls_exp((float)r->loss);
+}
+
+static void print_result(const ls_cli *cli, const ls_cli_args *args, const ls_eval_result *r, bool text, uint64_t step)
 {
 	json_t *object;
+	if (text)
+		ls_cli__say(cli, "perplexity %.4f\n", perplexity(r));
 	ls_cli__say(cli, "accuracy  %.2f %%\nloss      %.6f\nsamples   %lld of split %s, after step %llu\n", 100 * r->accuracy,
 	            r->loss, (long long)r->samples, ls_cli__value(args, "split"), (unsigned long long)step);
 	if (!cli->json)
@@ -36,6 +44,7 @@ static void print_result(const ls_cli *cli, const ls_cli_args *args, const ls_ev
 	object = json_object();
 	ls_cli__put_real(object, "loss", r->loss);
 	ls_cli__put_real(object, "accuracy", r->accuracy);
+	ls_cli__put_real(object, "perplexity", text ? perplexity(r) : (double)ls_f32_bits(LS_NAN_BITS));
 	ls_cli__put_uint(object, "samples", (uint64_t)r->samples);
 	ls_cli__put_text(object, "split", ls_cli__value(args, "split"));
 	ls_cli__put_uint(object, "step", step);
@@ -66,7 +75,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	if (damage.found)
 		ls_cli__report_damage(cli, &damage);
 	else
-		print_result(cli, args, &result, step);
+		print_result(cli, args, &result, ls_dataset_is_tokens(ls_plan_eval_data(s.plan)), step);
 done:
 	ls_cli__close(&s);
 	return status;

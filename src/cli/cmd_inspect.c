@@ -6,6 +6,7 @@ struct facts {
 	ls_hash root;
 	const ls_leaf *last;
 	ls_log_statistics log;
+	ls_stages stages;
 	double seconds;
 	char platform[128]; /* "" where the run does not say */
 	uint64_t *snapshots;
@@ -18,6 +19,7 @@ static void add_line(void *context, const ls_metrics *m)
 {
 	struct facts *f = context;
 	f->seconds += m->seconds;
+	ls_stages_add(&f->stages, &m->stages);
 	snprintf(f->platform, sizeof f->platform, "%s", m->platform);
 }
 
@@ -80,6 +82,7 @@ static void print_json(const struct facts *f, const ls_run *run)
 	ls_cli__put_uint(object, "log_bytes", f->log.bytes);
 	json_object_set_new(object, "log_entries", json_integer((json_int_t)f->log.entries));
 	json_object_set_new(object, "elements", json_integer((json_int_t)f->log.elements));
+	ls_cli__put_stages(object, spec->arithmetic.mode, &f->stages);
 	ls_cli__put_real(object, "seconds", f->seconds);
 	ls_cli__put_uint(object, "steps_ordered", ls_run_binding(run)->steps);
 	ls_cli__put_uint(object, "leaves", ls_run_leaves(run));
@@ -90,10 +93,10 @@ static void print_json(const struct facts *f, const ls_run *run)
 
 static void print_log(const ls_cli *cli, const struct facts *f, const ls_job_spec *spec)
 {
-	char bytes[LS_CLI__AMOUNT_SIZE];
+	char bytes[LS_CLI__AMOUNT_SIZE], stages[LS_CLI__STAGES_SIZE];
 	double log_bytes = (double)f->log.bytes;
 	if (!ls_job_keeps_log(spec)) {
-		ls_cli__say(cli, "rounding log  none\n");
+		ls_cli__say(cli, "rounding log  none%s\n", ls_cli__stages_text(stages, spec->arithmetic.mode, &f->stages));
 		return;
 	}
 	ls_cli__say(cli, "rounding log  %s", ls_cli__bytes_text(bytes, log_bytes));

@@ -1,12 +1,18 @@
 #include "cli/cli.h"
 
+#include <lockstep/events.h>
+
 #include <errno.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static const ls_cli_option options[] = {
 	{.name = "run", .argument = "DIR", .help = "folder of the run; must be new, empty, or given with --resume"},
 	{.name = "resume", .help = "go on with the run in --run; start it where it is missing"},
 	{.name = "snapshots", .argument = "WHICH", .help = "states to keep: all, every:N, last:N; first and last always", .fallback = "last:2"},
+	{.name = "compress", .help = "compress what snapshots keep of large tensors, with zstd"},
+	{.name = "tensorboard", .help = "write losses and rates to DIR/tensorboard of the run, as TensorBoard reads them"},
+	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others", .fallback_text = "drawn at random"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
@@ -20,6 +26,8 @@ static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls
 	const char *policy = ls_cli__value(args, "snapshots"), *hex = ls_cli__value(args, "nonce");
 	out->dir = ls_cli__value(args, "run");
 	out->resume = ls_cli__given(args, "resume");
+	out->guard = ls_cli__given(args, "guard");
+	out->compress = ls_cli__given(args, "compress");
 	if (!out->dir)
 		return ls_cli__usage(err, "train", "no --run", "--run DIR", "the folder is made; its parent must exist");
 	if (!ls_snapshot_policy_parse(&out->snapshots, policy))
@@ -57,6 +65,7 @@ static json_t *to_json(const ls_cli_session *s, const ls_train_result *r, uint64
 	ls_cli__put_uint(object, "log_bytes", r->log_bytes);
 	ls_cli__put_uint(object, "log_entries", r->log_entries);
 	ls_cli__put_uint(object, "elements", r->elements);
+	ls_cli__put_stages(object, ls_plan_spec(s->plan)->arithmetic.mode, &r->stages);
 	json_object_set_new(object, "loss", json_null());
 	if (steps)
 		ls_cli__put_real(object, "loss", (double)r->loss);
@@ -87,7 +96,7 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
                        uint64_t steps)
 {
 	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE];
-	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE];
+	char bytes[LS_CLI__AMOUNT_SIZE], seconds[LS_CLI__AMOUNT_SIZE], stages[LS_CLI__STAGES_SIZE];
 	ls_hash_hex(root, &r->root);
 	ls_hash_hex(state, &r->state_root);
 	ls_hash_hex(job, ls_plan_job_id(s->plan));
@@ -102,14 +111,57 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 		ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
 		            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
 	else
-		ls_cli__say(cli, "log         none\n");
+		ls_cli__say(cli, "log         none%s\n", ls_cli__stages_text(stages, ls_plan_spec(s->plan)->arithmetic.mode, &r->stages));
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
 	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
 }
 
-static void on_note(void *progress, const char *text)
+/* The one context of all callbacks. */
+struct watch {
+	ls_cli_progress progress;
+	ls_events *events;
+	char events_dir[LS_PATH_MAX]; /* "" where none are wanted, or could not be written */
+};
+
+static double wall_seconds(void)
 {
-	ls_cli__progress_end(progress);
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Events are notes: a run does not end because they cannot be written. */
+static void write_event(struct watch *w, const ls_metrics *m)
+{
+	ls_error err = LS_ERROR_INIT;
+	ls_status status = LS_OK;
+	if (!w->events)
+		status = ls_events_open(&w->events, w->events_dir, m->step, wall_seconds(), &err);
+	if (status == LS_OK)
+		status = ls_events_write(w->events, m, wall_seconds(), &err);
+	if (status == LS_OK)
+		return;
+	ls_cli__progress_end(&w->progress);
+	ls_cli__note("note: %s; no more events are written\n", err.text);
+	w->events_dir[0] = 0;
+}
+
+static void on_step(void *context, const ls_metrics *m)
+{
+	struct watch *w = context;
+	ls_cli__progress_step(&w->progress, m);
+	if (w->events_dir[0])
+		write_event(w, m);
+}
+
+static bool on_stop(void *context)
+{
+	return ls_cli__progress_stop(&((struct watch *)context)->progress);
+}
+
+static void on_note(void *context, const char *text)
+{
+	ls_cli__progress_end(&((struct watch *)context)->progress);
 	ls_cli__note("note: %s\n", text);
 }
 
@@ -117,30 +169,33 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 {
 	ls_train_options train = LS_TRAIN_OPTIONS_INIT;
 	ls_cli_session s = {0};
-	ls_cli_progress progress;
+	struct watch watch = {.events = NULL};
 	ls_train_result result = {0};
 	uint8_t nonce[32];
 	ls_status status;
 	LS_TRY(read_options(&train, nonce, args, err));
 	LS_TRY(check_folder(train.dir, err));
+	if (ls_cli__given(args, "tensorboard"))
+		LS_TRY(ls_path_join(watch.events_dir, sizeof watch.events_dir, train.dir, "tensorboard", err));
 	LS_TRY(ls_cli__open_job(&s, args, err));
 	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
 	LS_TRY(ls_cli__open_platform(&s, args, err));
-	ls_cli__progress_start(&progress, cli, "train", ls_plan_binding(s.plan)->steps);
-	train.on_step = ls_cli__progress_step;
-	train.stop = ls_cli__progress_stop;
+	ls_cli__progress_start(&watch.progress, cli, "train", ls_plan_binding(s.plan)->steps);
+	train.on_step = on_step;
+	train.stop = on_stop;
 	train.on_note = on_note;
-	train.context = &progress;
+	train.context = &watch;
 	status = ls_train(s.plan, s.platform, &train, &result, err);
-	ls_cli__progress_end(&progress);
+	ls_cli__progress_end(&watch.progress);
 	if (status != LS_OK)
 		goto done;
 	*code = result.diverged ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	if (cli->json)
-		ls_cli__emit(to_json(&s, &result, progress.steps));
+		ls_cli__emit(to_json(&s, &result, watch.progress.steps));
 	else
-		print_text(cli, args, &s, &result, progress.steps);
+		print_text(cli, args, &s, &result, watch.progress.steps);
 done:
+	ls_events_close(watch.events);
 	ls_cli__close(&s);
 	return status;
 }

@@ -130,6 +130,29 @@ void ls_cli__report_damage(const ls_cli *cli, const ls_damage *damage)
 
 /* ---- amounts ---- */
 
+void ls_cli__put_stages(json_t *object, uint32_t mode, const ls_stages *s)
+{
+	json_t *stages = mode == LS_JOB_EXACT ? json_object() : json_null();
+	json_object_set_new(object, "stages", stages);
+	if (mode != LS_JOB_EXACT)
+		return;
+	ls_cli__put_uint(stages, "tested", s->tested);
+	ls_cli__put_uint(stages, "certified", s->certified);
+	ls_cli__put_uint(stages, "bin", s->bin);
+	ls_cli__put_uint(stages, "bins", s->bins);
+	ls_cli__put_uint(stages, "wide", s->wide);
+}
+
+const char *ls_cli__stages_text(char out[LS_CLI__STAGES_SIZE], uint32_t mode, const ls_stages *s)
+{
+	unsigned long long exact = s->bin + s->bins + s->wide, all = s->tested + s->certified + exact;
+	out[0] = 0;
+	if (mode == LS_JOB_EXACT && all)
+		snprintf(out, LS_CLI__STAGES_SIZE, "; of %llu elements of products %llu were certified, %llu computed exactly", all,
+		         (unsigned long long)s->certified, exact);
+	return out;
+}
+
 const char *ls_cli__bytes_text(char out[LS_CLI__AMOUNT_SIZE], double bytes)
 {
 	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};

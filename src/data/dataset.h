@@ -14,6 +14,11 @@ struct ls_dataset {
 	uint8_t *images;    /* (count, C, H, W) */
 	uint8_t *labels;    /* (count) */
 	int32_t classes;
+	/* Formats of tokens instead of images and labels: */
+	int64_t tokens;
+	uint8_t *stream;    /* (tokens) u16 */
+	uint8_t *text, *tokenizer; /* what they were made of, and by what; NULL: unknown */
+	size_t text_len, tokenizer_len;
 };
 
 /* Fills an all-zero `ds`, except `format` and `classes`. What it allocated before failing is released by the caller. */
@@ -23,6 +28,8 @@ ls_status ls_data__cifar10_open(ls_dataset *ds, const ls_dataset_options *option
 ls_status ls_data__csv_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 ls_status ls_data__idx_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 ls_status ls_data__npy_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+ls_status ls_data__text_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
+ls_status ls_data__tokens_open(ls_dataset *ds, const ls_dataset_options *options, ls_error *err);
 
 /* A file read front to back, decompressed on the way where its name ends in ".gz". */
 #define LS_DATA__BUFFER 65536
@@ -48,6 +55,19 @@ ls_status ls_data__source_some(ls_data__source *s, void *out, int64_t len, size_
 ls_status ls_data__source_finish(ls_data__source *s, ls_error *err);
 /* True iff dir/name or dir/name.gz exists. */
 bool ls_data__source_exists(const char *dir, const char *name);
+
+/* ---- what formats of tokens share (stream.c) ---- */
+
+/* The file of the split that was asked for. */
+const char *ls_data__stream_path(const ls_dataset_options *options);
+/* Appends all of a file, or of LS_DATASET_BUILTIN; one without bytes is refused. */
+ls_status ls_data__stream_read(ls_buf *out, const char *path, ls_error *err);
+/* Which of `count` bytes or tokens belong to the split: from *begin to before *end. */
+void ls_data__stream_split(const ls_dataset_options *options, int64_t count, int64_t *begin, int64_t *end);
+/* Makes `count` tokens (u16, copied) the data set's: whole sequences and one label more, up to `limit` sequences. */
+ls_status ls_data__stream_take(ls_dataset *ds, const ls_dataset_options *options, const uint8_t *tokens, int64_t count,
+                               ls_error *err);
+extern const char *const ls_data__builtin_lines[]; /* of LS_DATASET_BUILTIN, without their line ends; NULL at the end */
 
 /* "PATH: byte OFFSET: found X, expected Y"; the found text is printf-style. Returns LS_ERR_INPUT. */
 ls_status ls_data__complain(ls_error *err, const ls_data__source *s, int64_t offset, const char *expected,

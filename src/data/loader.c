@@ -5,13 +5,16 @@
 typedef struct loader {
 	const char *format;
 	ls_data__open_fn open;
+	bool tokens;
 } loader;
 
 static const loader loaders[] = {
-	{"cifar10", ls_data__cifar10_open},
-	{"csv", ls_data__csv_open},
-	{"idx", ls_data__idx_open},
-	{"npy", ls_data__npy_open},
+	{"cifar10", ls_data__cifar10_open, false},
+	{"csv", ls_data__csv_open, false},
+	{"idx", ls_data__idx_open, false},
+	{"npy", ls_data__npy_open, false},
+	{"text", ls_data__text_open, true},
+	{"tokens", ls_data__tokens_open, true},
 };
 
 static const loader *find_loader(const char *format)
@@ -36,6 +39,26 @@ static ls_status complain_about_format(ls_error *err, const char *format)
 	return status;
 }
 
+static ls_status check_token_options(const ls_dataset_options *o, ls_error *err)
+{
+	bool tokens = ls_data_format_is_tokens(o->format);
+	if (!tokens && (o->length || o->eval_path || o->holdout != 0))
+		return ls_error_set(err, LS_ERR_USAGE, "%s: found it in a job of data.format %s, expected it with text or tokens only",
+		                    o->length ? "data.length" : o->eval_path ? "data.eval_path" : "data.holdout", o->format);
+	if (!tokens)
+		return LS_OK;
+	if (o->length < 1 || o->length > LS_DATASET_LENGTH_MAX)
+		return ls_error_set(err, LS_ERR_USAGE, "data.length: found %lld, expected 1 to %lld tokens in one sequence",
+		                    (long long)o->length, (long long)LS_DATASET_LENGTH_MAX);
+	if (!(o->holdout >= 0 && o->holdout <= LS_DATASET_HOLDOUT_MAX) || (o->eval_path && o->holdout != 0))
+		return ls_error_set(err, LS_ERR_USAGE, "data.holdout: found %g, expected 0 to %g, and 0 beside data.eval_path", o->holdout,
+		                    LS_DATASET_HOLDOUT_MAX);
+	if (strcmp(o->split, "test") == 0 && !o->eval_path && o->holdout == 0)
+		return ls_error_set(err, LS_ERR_USAGE, "data.holdout: found nothing held out to measure on, expected data.holdout or data.eval_path\n"
+		                    "  hint: data.holdout is part of the job; data.eval_path may be set at any time");
+	return LS_OK;
+}
+
 static ls_status check_options(const ls_dataset_options *o, ls_error *err)
 {
 	if (o->version != 1)
@@ -50,16 +73,26 @@ static ls_status check_options(const ls_dataset_options *o, ls_error *err)
 			if (o->shape[i] < 1 || o->shape[i] > LS_DATASET_SIDE_MAX)
 				return ls_error_set(err, LS_ERR_USAGE, "data.shape: found %lld, expected channels, height and width of 1 to %d each",
 				                    (long long)o->shape[i], LS_DATASET_SIDE_MAX);
-	return find_loader(o->format) ? LS_OK : complain_about_format(err, o->format);
+	return find_loader(o->format) ? check_token_options(o, err) : complain_about_format(err, o->format);
 }
 
+bool ls_data_format_is_tokens(const char *format)
+{
+	const loader *l = find_loader(format);
+	return l && l->tokens;
+}
+
+/* At most LS_DATASET_CLASSES_MAX, as labels are bytes, and tokens have 16 bits. */
 static int32_t count_classes(const ls_dataset *ds)
 {
-	uint8_t largest = 0;
-	for (int64_t i = 0; i < ds->count; i++)
+	int32_t largest = 0;
+	for (int64_t i = 0; i < ds->tokens; i++)
+		if (ls_dataset_token(ds, i) > largest)
+			largest = ls_dataset_token(ds, i);
+	for (int64_t i = 0; i < ds->count && ds->labels; i++)
 		if (ds->labels[i] > largest)
 			largest = ds->labels[i];
-	return largest + 1; // at most LS_DATASET_CLASSES_MAX, as labels are bytes
+	return largest + 1;
 }
 
 /* What the job says of a sample's shape has to be what the data are, whether or not the format needs to be told. */
@@ -105,6 +138,9 @@ void ls_dataset_free(ls_dataset *ds)
 		return;
 	ls_free(ds->images);
 	ls_free(ds->labels);
+	ls_free(ds->stream);
+	ls_free(ds->text);
+	ls_free(ds->tokenizer);
 	ls_free(ds);
 }
 
@@ -143,14 +179,43 @@ int32_t ls_dataset_classes(const ls_dataset *ds)
 	return ds->classes;
 }
 
+bool ls_dataset_is_tokens(const ls_dataset *ds)
+{
+	return ds->stream != NULL;
+}
+
+int64_t ls_dataset_tokens(const ls_dataset *ds)
+{
+	return ds->tokens;
+}
+
+int32_t ls_dataset_token(const ls_dataset *ds, int64_t i)
+{
+	return ds->stream[2 * i] | ds->stream[2 * i + 1] << 8;
+}
+
+/* Fills `out`, and returns how many parts there are. */
+static uint32_t parts_of(const ls_dataset *ds, ls_data_part out[3])
+{
+	if (!ds->stream) {
+		out[0] = (ls_data_part){"images", ds->images, (uint64_t)(ds->count * sample_bytes(ds))};
+		out[1] = (ls_data_part){"labels", ds->labels, (uint64_t)ds->count};
+		return 2;
+	}
+	out[0] = (ls_data_part){"tokenizer", ds->tokenizer, ds->tokenizer_len};
+	out[1] = (ls_data_part){"text", ds->text, ds->text_len};
+	out[ds->text ? 2 : 0] = (ls_data_part){"tokens", ds->stream, 2 * (uint64_t)ds->tokens};
+	return ds->text ? 3 : 1;
+}
+
 ls_status ls_dataset_root(const ls_dataset *ds, ls_hash *out)
 {
 	ls_status status = LS_OK;
 	ls_hasher *h = NULL;
-	const ls_data_part parts[] = {{"images", ds->images, (uint64_t)(ds->count * sample_bytes(ds))},
-	                              {"labels", ds->labels, (uint64_t)ds->count}};
+	ls_data_part parts[3];
+	uint32_t count = parts_of(ds, parts);
 	LS_TRY(ls_hasher_open(&h, 1, NULL));
-	LS_TRY(ls_data_root(out, ds->format, (uint64_t)ds->count, ds->shape, 3, parts, 2, h));
+	LS_TRY(ls_data_root(out, ds->format, (uint64_t)ds->count, ds->shape, 3, parts, count, h));
 done:
 	ls_hasher_free(h);
 	return status;

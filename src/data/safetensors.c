@@ -1,13 +1,12 @@
-/* Safetensors files: opening, numbers of tensors, writing. */
+/* Safetensors files: opening, and the numbers of tensors. */
 #include "data/safetensors.h"
 
 #include <lockstep/num.h>
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-#define FILE_BYTES_MAX (UINT64_C(1) << 40) /* of what is written */
 #define BLOCK 16384 /* elements converted at a time */
 
 /* ---- opening ---- */
@@ -55,15 +54,24 @@ done:
 	return status;
 }
 
-ls_status ls_safetensors_open(ls_safetensors **out, const char *path, ls_error *err)
+ls_status ls_data__safetensors_new(ls_safetensors **out, const char *path, ls_error *err)
 {
-	ls_status status = LS_OK;
 	ls_safetensors *s = ls_alloc(1, sizeof *s);
 	*out = NULL;
 	if (!s || !(s->path = ls_strdup(path))) {
-		status = ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to open it", path);
-		goto done;
+		ls_free(s);
+		return ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to open it", path);
 	}
+	*out = s;
+	return LS_OK;
+}
+
+ls_status ls_data__safetensors_open_one(ls_safetensors **out, const char *path, ls_error *err)
+{
+	ls_status status;
+	ls_safetensors *s = NULL;
+	*out = NULL;
+	LS_TRY(ls_data__safetensors_new(&s, path, err));
 	LS_TRY(ls_file_open(&s->file, path, false, err));
 	LS_TRY(read_header(s, err));
 	*out = s;
@@ -73,14 +81,53 @@ done:
 	return status;
 }
 
+/* In a folder, what Hugging Face's libraries look for. */
+static ls_status choose_file(char out[LS_PATH_MAX], const char *path, ls_error *err)
+{
+	ls_status status = LS_OK;
+	struct stat st;
+	if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+		if (strlen(path) >= LS_PATH_MAX)
+			return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+		memcpy(out, path, strlen(path) + 1);
+		return LS_OK;
+	}
+	LS_TRY(ls_path_join(out, LS_PATH_MAX, path, "model.safetensors", err));
+	if (ls_file_exists(out))
+		goto done;
+	LS_TRY(ls_path_join(out, LS_PATH_MAX, path, "model.safetensors" LS_DATA__INDEX_END, err));
+	if (!ls_file_exists(out))
+		status = ls_error_set(err, LS_ERR_NOT_FOUND, "%s: found neither model.safetensors nor model.safetensors%s\n"
+		                      "  hint: name the file", path, LS_DATA__INDEX_END);
+done:
+	return status;
+}
+
+ls_status ls_safetensors_open(ls_safetensors **out, const char *path, ls_error *err)
+{
+	ls_status status;
+	char file[LS_PATH_MAX];
+	size_t len, end = strlen(LS_DATA__INDEX_END);
+	*out = NULL;
+	LS_TRY(choose_file(file, path, err));
+	len = strlen(file);
+	LS_TRY(len >= end && !strcmp(file + len - end, LS_DATA__INDEX_END) ? ls_data__safetensors_open_index(out, file, err)
+	                                                                  : ls_data__safetensors_open_one(out, file, err));
+done:
+	return status;
+}
+
 void ls_safetensors_free(ls_safetensors *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->count && !s->parts; i++) {
 		ls_free((void *)(uintptr_t)s->tensor[i].name);
 		ls_free((void *)(uintptr_t)s->tensor[i].dtype);
 	}
+	for (size_t i = 0; i < s->parts; i++)
+		ls_safetensors_free(s->part[i]);
+	ls_free(s->part);
 	ls_free(s->tensor);
 	ls_file_close(s->file);
 	ls_free(s->path);
@@ -164,6 +211,8 @@ ls_status ls_safetensors_read(const ls_safetensors *s, const ls_safetensor *t, i
 	ls_status status = LS_OK;
 	uint8_t *raw = NULL;
 	int size = ls_data__safetensors_dtype_size(t->dtype);
+	if (s->parts)
+		s = s->part[t->part];
 	if (strcmp(t->dtype, "F32") && strcmp(t->dtype, "F16") && strcmp(t->dtype, "BF16")) {
 		char place[LS_SAFETENSORS_NAME_MAX + 16];
 		snprintf(place, sizeof place, "tensor '%s'", t->name);
@@ -179,116 +228,5 @@ ls_status ls_safetensors_read(const ls_safetensors *s, const ls_safetensor *t, i
 	}
 done:
 	ls_free(raw);
-	return status;
-}
-
-/* ---- writing ---- */
-
-static int by_source_name(const void *a, const void *b)
-{
-	return strcmp((*(const ls_safetensor_source *const *)a)->name, (*(const ls_safetensor_source *const *)b)->name);
-}
-
-/* Elements of a source, or −1 where it is outside its bounds. */
-static int64_t source_count(const ls_safetensor_source *t)
-{
-	int64_t count = 1;
-	if (!t->name || !t->name[0] || strlen(t->name) > LS_SAFETENSORS_NAME_MAX || strcmp(t->name, "__metadata__") == 0 ||
-	    t->rank < 0 || t->rank > LS_SAFETENSORS_RANK_MAX)
-		return -1;
-	for (int i = 0; i < t->rank; i++) {
-		if (t->dim[i] < 0 || (t->dim[i] && count > (INT64_C(1) << 38) / t->dim[i]))
-			return -1;
-		count *= t->dim[i];
-	}
-	return count;
-}
-
-/* NULL where memory ends or the name is no UTF-8. */
-static json_t *describe(const ls_safetensor_source *t, uint64_t begin, uint64_t end)
-{
-	json_t *shape = json_array();
-	for (int i = 0; i < t->rank; i++)
-		json_array_append_new(shape, json_integer(t->dim[i]));
-	return json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
-}
-
-/* The header's text, padded with spaces so that the data are aligned to 8 bytes; NULL where it cannot be made. */
-static ls_status put_header(ls_buf *out, const ls_safetensor_source *const *order, size_t count, ls_error *err)
-{
-	ls_status status = LS_OK;
-	json_t *root = json_pack("{s:{s:s}}", "__metadata__", "format", "pt");
-	char *text = NULL;
-	uint64_t at = 0;
-	size_t len;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t end = at + 4 * (uint64_t)source_count(order[i]);
-		if (json_object_set_new(root, order[i]->name, describe(order[i], at, end)) != 0) {
-			status = ls_error_set(err, LS_ERR_USAGE, "tensor %zu of a safetensors file: its name is no UTF-8, or memory ended", i);
-			goto done;
-		}
-		at = end;
-	}
-	text = json_dumps(root, JSON_COMPACT);
-	if (!text) {
-		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for the header of a safetensors file");
-		goto done;
-	}
-	len = strlen(text);
-	ls_buf_u64(out, (len + 7) / 8 * 8);
-	ls_buf_bytes(out, text, len);
-	ls_buf_bytes(out, "       ", (len + 7) / 8 * 8 - len);
-done:
-	free(text);
-	json_decref(root);
-	return status;
-}
-
-static void put_data(ls_buf *out, const ls_safetensor_source *t)
-{
-	size_t count = (size_t)source_count(t);
-	ls_buf_bytes(out, t->data, 4 * count);
-	for (size_t i = 0; i < count && out->status == LS_OK; i++)
-		ls_put_le32(out->data + out->len - 4 * (count - i), ls_bits_f32(t->data[i]));
-}
-
-static ls_status sort_sources(const ls_safetensor_source **order, const ls_safetensor_source *tensors, size_t count, ls_error *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		order[i] = &tensors[i];
-		if (source_count(order[i]) < 0)
-			return ls_error_set(err, LS_ERR_USAGE, "tensor %zu of a safetensors file: name, rank or dimensions out of bounds", i);
-	}
-	qsort(order, count, sizeof *order, by_source_name);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(order[i - 1]->name, order[i]->name) == 0)
-			return ls_error_set(err, LS_ERR_USAGE, "two tensors of a safetensors file are called '%s'", order[i]->name);
-	return LS_OK;
-}
-
-ls_status ls_safetensors_write(const char *path, const ls_safetensor_source *tensors, size_t count, bool overwrite, ls_error *err)
-{
-	ls_status status;
-	const ls_safetensor_source **order = ls_alloc(count, sizeof *order);
-	ls_buf out;
-	ls_buf_init(&out, FILE_BYTES_MAX);
-	if (!order)
-		return ls_error_set(err, LS_ERR_NOMEM, "%s: no memory to write it", path);
-	LS_TRY(sort_sources(order, tensors, count, err));
-	if (!overwrite && ls_file_exists(path)) {
-		status = ls_error_set(err, LS_ERR_EXISTS, "%s: found a file, expected none\n  hint: choose another name, or overwrite it", path);
-		goto done;
-	}
-	LS_TRY(put_header(&out, order, count, err));
-	for (size_t i = 0; i < count; i++)
-		put_data(&out, order[i]);
-	if (out.status != LS_OK) {
-		status = ls_error_set(err, out.status, "%s: no memory to write it", path);
-		goto done;
-	}
-	LS_TRY(ls_file_write(path, out.data, out.len, err));
-done:
-	ls_buf_free(&out);
-	ls_free(order);
 	return status;
 }

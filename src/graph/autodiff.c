@@ -37,7 +37,7 @@ static void through(driver *d, int index, int loss)
 {
 	ls_op op = *ls_program_op(d->program, index);
 	const ls_op_def *def = ls_op_find(op.kind);
-	ls_op_grad g = {.program = d->program, .op = &op};
+	ls_op_grad g = {.program = d->program, .op = &op, .forward_ops = d->ops, .grads = d->grad};
 	bool reached = false;
 	for (int o = 0; o < op.output_count; o++) {
 		g.out_grad[o] = d->grad[op.outputs[o]];

@@ -1,5 +1,6 @@
 #include <lockstep/graph.h>
 
+#include "graph/guard.h"
 #include "graph/plan.h"
 #include "graph/rounding.h"
 
@@ -20,6 +21,7 @@ struct ls_exec {
 	ls_tensor_words *words;   // and where it lies
 	const void **in;          // pointers of one op's inputs
 	ls_gathered gathered;
+	ls_guard guard;
 };
 
 void *ls_exec_value(ls_exec *e, int value)
@@ -56,6 +58,7 @@ void ls_exec_free(ls_exec *e)
 	for (int i = 0; e->state && i < ls_program_states(e->options.program); i++)
 		ls_free(e->state[i]);
 	ls_graph__plan_free(&e->plan);
+	ls_graph__guard_free(&e->guard);
 	ls_free(e->arena);
 	ls_free(e->state);
 	ls_free(e->product);
@@ -69,6 +72,7 @@ void ls_exec_free(ls_exec *e)
 	ls_free(e->gathered.a);
 	ls_free(e->gathered.b);
 	ls_free(e->gathered.supports.word);
+	ls_flag_list_free(&e->gathered.exact);
 	ls_free(e);
 }
 
@@ -122,7 +126,7 @@ static bool allocate_gathered(ls_exec *e)
 	int64_t terms = 1, words = 1;
 	for (int i = 0; i < e->product_count && !e->options.state_only; i++) {
 		const ls_product *p = &e->product[e->products[i]];
-		int64_t support = (p->rows + p->columns) * ((p->terms + 63) / 64);
+		int64_t support = (p->rows + ls_product_b_rows(p)) * ((p->terms + 63) / 64);
 		if (ls_product_all_terms(p) > terms)
 			terms = ls_product_all_terms(p);
 		if (support > words && support <= SUPPORT_WORDS_MAX)
@@ -174,6 +178,8 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 	e->options = *options;
 	LS_TRY(ls_graph__plan(&e->plan, options->program, options->keep, options->keep_count, err));
 	LS_TRY(check_memory(e, err));
+	if (options->guard)
+		LS_TRY(ls_graph__guard_open(&e->guard, options->program, err));
 	room = allocate(e);
 	if (room) {
 		describe_ops(e);
@@ -220,21 +226,26 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
 	                        .test = e->options.rounding != LS_ROUNDING_PLAIN && !pinned, .pinned = pinned};
-	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
+	ls_settle settle = {.platform = e->options.platform, .reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
 	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
 	                    .gathered = &e->gathered};
 	int64_t elements = ls_shape_count(&value->shape);
 	ls_status status;
 	if (e->options.rounding == LS_ROUNDING_RECORD || e->options.rounding == LS_ROUNDING_FOLLOW)
 		bound = ls_product_bound(arithmetic, reader->op->kind, p); // R(E) everywhere needs a proof
+	else if (e->options.rounding == LS_ROUNDING_EXACT && !arithmetic->fp32) {
+		bound = ls_platform_bound(e->options.platform, p);
+		call.certify = true;
+	}
 	call.bound = settle.bound = bound;
-	e->flags.count = 0;
+	e->flags.count = e->flags.certified = 0;
 	e->gathered.row = -1;
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
 	if (status != LS_OK || e->options.rounding == LS_ROUNDING_PLAIN)
 		return status;
+	e->stats[op].certified += e->flags.certified;
 	return pinned ? ls_graph__settle_pinned(&settle, err) : ls_graph__settle(&settle, e->options.rounding, err);
 }
 
@@ -313,6 +324,27 @@ static ls_status run_op(ls_exec *e, uint64_t step, int index, ls_step_log *log, 
 	return ls_platform_run(e->options.platform, &call, err);
 }
 
+static ls_status check_inputs(ls_exec *e, uint64_t step, int index, ls_error *err)
+{
+	const ls_op *op = ls_program_op(e->options.program, index);
+	ls_status status = LS_OK;
+	for (int i = 0; i < op->input_count && e->guard.program && status == LS_OK; i++)
+		status = ls_graph__guard_check(&e->guard, op->inputs[i], step, index, ls_exec_value(e, op->inputs[i]), err);
+	return status;
+}
+
+static void note_outputs(ls_exec *e, int index)
+{
+	const ls_op *op = ls_program_op(e->options.program, index);
+	for (int o = 0; o < op->output_count && e->guard.program; o++)
+		ls_graph__guard_wrote(&e->guard, op->outputs[o], index, ls_exec_value(e, op->outputs[o]));
+}
+
+void ls_exec_state_replaced(ls_exec *e)
+{
+	ls_graph__guard_forget(&e->guard);
+}
+
 ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_now, ls_step_result *result, ls_error *err)
 {
 	ls_status status = LS_OK;
@@ -329,13 +361,16 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 		ls_step_log_clear(log);
 	for (int i = 0; i < ops - 1; i++) {
 		double start = ls_clock_seconds();
+		LS_TRY(check_inputs(e, step, i, err));
 		LS_TRY(run_op(e, step, i, log, result, err));
+		note_outputs(e, i);
 		e->stats[i].seconds += ls_clock_seconds() - start;
 		if (result->forgery.found)
 			goto done;
 		if (e->options.watch)
 			e->options.watch->after_op(e->options.watch->context, e, step, i, log);
 	}
+	LS_TRY(check_inputs(e, step, ops - 1, err));
 	if (commit_now) {
 		double start = ls_clock_seconds();
 		LS_TRY(commit(e, true, &result->state_root, err));
@@ -343,6 +378,7 @@ ls_status ls_exec_step(ls_exec *e, uint64_t step, ls_step_log *log, bool commit_
 		result->committed = true;
 	}
 	take_over_state(e);
+	ls_graph__guard_next(&e->guard);
 	result->diverged = !ls_exec_state_finite(e);
 done:
 	return status;

@@ -1,5 +1,6 @@
 #include "graph/rounding.h"
 
+#include "kernel/finish.h"
 #include "kernel/pack.h"
 
 #include <lockstep/platform.h>
@@ -11,10 +12,12 @@ static int64_t gather(const ls_settle *s, int64_t index, int64_t *i, int64_t *j)
 	const ls_product *p = s->product;
 	int64_t n = p->terms;
 	ls_product_locate(p, index, i, j);
+	if (ls_product_masked(p, *i, *j))
+		return 0;
 	if (s->gathered->row != *i)
 		ls_kernel__fetch(&p->a, s->a, *i, 0, n, s->gathered->a);
 	s->gathered->row = *i;
-	ls_kernel__fetch(&p->b, s->b, *j, 0, n, s->gathered->b);
+	ls_kernel__fetch(&p->b, s->b, ls_product_b_row(p, *i, *j), 0, n, s->gathered->b);
 	if (p->bias == LS_BIAS_NONE)
 		return n;
 	s->gathered->a[n] = s->bias[p->bias == LS_BIAS_ROW ? *i : *j];
@@ -49,7 +52,7 @@ static void find_supports(const ls_settle *s)
 	uint64_t *out = s->gathered->supports.word;
 	for (int64_t i = 0; i < p->rows; i++, out += words)
 		ls_kernel__support(&p->a, s->a, i, p->terms, s->gathered->a, out);
-	for (int64_t j = 0; j < p->columns; j++, out += words)
+	for (int64_t j = 0; j < ls_product_b_rows(p); j++, out += words)
 		ls_kernel__support(&p->b, s->b, j, p->terms, s->gathered->b, out);
 	s->gathered->supports.known = true;
 	s->gathered->row = -1;
@@ -59,13 +62,13 @@ static void find_supports(const ls_settle *s)
 static void prepare_supports(const ls_settle *s)
 {
 	const ls_product *p = s->product;
-	int64_t zeros = 0;
+	int64_t zeros = 0, rows = p->rows + ls_product_b_rows(p);
 	s->gathered->supports.known = false;
-	if (p->bias != LS_BIAS_NONE || (uint64_t)((p->rows + p->columns) * words_per_row(p)) > s->gathered->supports.capacity)
+	if (p->bias != LS_BIAS_NONE || (uint64_t)(rows * words_per_row(p)) > s->gathered->supports.capacity)
 		return;
 	for (size_t f = 0; f < s->flags->count; f++)
 		zeros += s->flags->flag[f].c == 0;
-	if (zeros >= p->rows + p->columns)
+	if (zeros >= rows)
 		find_supports(s);
 }
 
@@ -80,7 +83,7 @@ static bool is_empty_sum(const ls_settle *s, const ls_flag *flag)
 		return false;
 	ls_product_locate(p, flag->index, &i, &j);
 	a = s->gathered->supports.word + i * words;
-	b = s->gathered->supports.word + (p->rows + j) * words;
+	b = s->gathered->supports.word + (p->rows + ls_product_b_row(p, i, j)) * words;
 	for (int64_t w = 0; w < words; w++)
 		common |= a[w] & b[w];
 	return !common;
@@ -88,17 +91,29 @@ static bool is_empty_sum(const ls_settle *s, const ls_flag *flag)
 
 /* ---- the exact value ---- */
 
-static void set_exact(const ls_settle *s, int64_t index)
+/* Puts an element on the list of those that ls_graph__settle computes exactly in the end. */
+static ls_status defer(const ls_settle *s, const ls_flag *flag)
 {
-	int64_t i, j, n = gather(s, index, &i, &j);
-	float value = ls_dot_exact(s->gathered->a, s->gathered->b, n, s->bits);
-	s->stats->exact++;
-	if (value != value) { // as in exact_sum
+	return ls_kernel__push_flag(&s->gathered->exact, flag);
+}
+
+static ls_status compute_deferred(const ls_settle *s, ls_error *err)
+{
+	const ls_flag_list *list = &s->gathered->exact;
+	ls_exact_call call = {.product = s->product, .a = s->a, .b = s->b, .bias = s->bias, .out = s->out, .bits = s->bits, .bound = s->bound,
+	                      .flag = list->flag, .count = list->count, .stage = s->stats->stage};
+	ls_status status = ls_platform_exact(s->platform, &call, err);
+	s->stats->exact += list->count;
+	for (size_t f = 0; f < list->count && status == LS_OK; f++) {
+		int64_t index = list->flag[f].index, i, j;
 		ls_sum sum;
+		if (s->out[index] == s->out[index])
+			continue;
+		ls_product_locate(s->product, index, &i, &j); // as in exact_sum
 		ls_product_sum(s->reader, s->product, i, j, &sum);
-		value = ls_sum_round(&sum, s->bits);
+		s->out[index] = ls_sum_round(&sum, s->bits);
 	}
-	s->out[index] = value;
+	return status;
 }
 
 static bool finite(double c)
@@ -137,10 +152,8 @@ static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_erro
 static ls_status record(const ls_settle *s, const ls_flag *flag)
 {
 	ls_entry entry = {(uint32_t)flag->index, (uint8_t)ls_grid_last_bit(s->out[flag->index], s->bits)};
-	if (!decidable(s, flag)) {
-		set_exact(s, flag->index);
-		return LS_OK;
-	}
+	if (!decidable(s, flag))
+		return defer(s, flag);
 	s->stats->entries++;
 	return ls_op_log_push(s->log, entry);
 }
@@ -168,15 +181,15 @@ static bool confirms(const ls_settle *s, int64_t index, int bit)
 }
 
 /* Auditor: walks flags and entries together, both ascending by index. */
-static void follow(const ls_settle *s)
+static ls_status follow(const ls_settle *s)
 {
 	size_t f = 0, e = 0, entries = s->log ? s->log->count : 0;
 	while (f < s->flags->count || e < entries) {
 		const ls_flag *flag = f < s->flags->count ? &s->flags->flag[f] : NULL;
 		const ls_entry *entry = e < entries ? &s->log->entry[e] : NULL;
 		if (flag && (!entry || flag->index < (int64_t)entry->index)) {
-			if (ambiguous(s, flag)) // an empty sum has C = E = 0
-				set_exact(s, flag->index);
+			if (ambiguous(s, flag) && defer(s, flag) != LS_OK) // an empty sum has C = E = 0
+				return LS_ERR_NOMEM;
 			f++;
 			continue;
 		}
@@ -184,29 +197,41 @@ static void follow(const ls_settle *s)
 		bool settled = flag && flag->index == (int64_t)entry->index ? decidable(s, flag) : true;
 		s->stats->entries++;
 		if (!(settled && confirms(s, entry->index, entry->bit)) && judge(s, entry->index, entry->bit))
-			return;
+			break;
 		f += flag && flag->index == (int64_t)entry->index;
 		e++;
 	}
+	return LS_OK;
+}
+
+/* What is to become of a flagged element, other than by an auditor, who needs the entries beside them. */
+static ls_status settle_flag(const ls_settle *s, const ls_flag *flag, ls_rounding rounding)
+{
+	bool doubtful = ambiguous(s, flag);
+	s->stats->ambiguous += doubtful;
+	if (doubtful && rounding == LS_ROUNDING_RECORD)
+		return record(s, flag);
+	if (doubtful && rounding == LS_ROUNDING_EXACT)
+		return defer(s, flag);
+	return LS_OK;
 }
 
 ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err)
 {
 	ls_status status = LS_OK;
 	prepare_supports(s);
-	for (size_t f = 0; f < s->flags->count; f++) {
-		const ls_flag *flag = &s->flags->flag[f];
-		bool doubtful = ambiguous(s, flag);
-		s->stats->ambiguous += doubtful;
-		if (flag->index == s->checked)
-			LS_TRY(check_platform(s, flag, err));
-		if (doubtful && rounding == LS_ROUNDING_RECORD && record(s, flag) != LS_OK)
-			return ls_error_set(err, LS_ERR_NOMEM, "no memory for the rounding log of op %d", s->op);
-		if (doubtful && rounding == LS_ROUNDING_EXACT)
-			set_exact(s, flag->index);
+	s->gathered->exact.count = 0;
+	for (size_t f = 0; f < s->flags->count && status == LS_OK; f++) {
+		if (s->flags->flag[f].index == s->checked)
+			LS_TRY(check_platform(s, &s->flags->flag[f], err));
+		status = settle_flag(s, &s->flags->flag[f], rounding);
 	}
-	if (rounding == LS_ROUNDING_FOLLOW)
-		follow(s);
+	if (status == LS_OK && rounding == LS_ROUNDING_FOLLOW)
+		status = follow(s);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "no memory for the elements of op %d whose rounding is not settled", s->op);
+	if (!s->forgery->found)
+		status = compute_deferred(s, err);
 done:
 	return status;
 }

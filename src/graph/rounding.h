@@ -17,9 +17,11 @@ typedef struct ls_gathered {
 	float *a, *b; /* terms and bias */
 	int64_t row;  /* the row of A that `a` holds, or −1 */
 	ls_supports supports;
+	ls_flag_list exact; /* elements that are to be computed exactly, all at once */
 } ls_gathered;
 
 typedef struct ls_settle {
+	ls_platform *platform;
 	const ls_reader *reader; /* of the op's inputs */
 	const ls_product *product;
 	const ls_flag_list *flags;

@@ -46,10 +46,19 @@ static ls_status store_text(ls_job_spec *spec, const char *path, const char *tex
 	return ls_error_input(err, NULL, path, found, expected, field->help);
 }
 
-/* An example that holds for one model only stands as a comment elsewhere. */
+/* An example that holds for one model only, or for all but one, stands as a comment elsewhere. */
 static bool stands_as_comment(const ls_job__field *field, const char *arch)
 {
-	return field->for_arch && strcmp(field->for_arch, arch) != 0;
+	if (!field->for_arch)
+		return false;
+	if (field->for_arch[0] == '!')
+		return strcmp(field->for_arch + 1, arch) == 0;
+	return strcmp(field->for_arch, arch) != 0;
+}
+
+static const char *example_of(const ls_job__field *field, const char *arch)
+{
+	return field->text_example && !strcmp(arch, "gpt2") ? field->text_example : field->example;
 }
 
 static void template_line(ls_buf *out, const ls_job__field *field, const ls_job_spec *spec)
@@ -59,8 +68,8 @@ static void template_line(ls_buf *out, const ls_job__field *field, const ls_job_
 	ls_buf_init(&text, sizeof value - 1);
 	ls_buf_printf(&text, "%s%s%s: ", ls_job__section_len(field->path) ? "  " : "",
 	              stands_as_comment(field, spec->model.arch) ? "# " : "", KEY_OF(field->path));
-	if (field->example)
-		ls_buf_printf(&text, "%s", field->example);
+	if (example_of(field, spec->model.arch))
+		ls_buf_printf(&text, "%s", example_of(field, spec->model.arch));
 	else
 		ls_job__value_print(field, spec, &text);
 	snprintf(value, sizeof value, "%.*s", (int)text.len, text.data ? (const char *)text.data : "");

@@ -12,6 +12,9 @@ static const char *const prefixes[] = {"", "module.", "model.", "transformer."};
  * causal mask of Hugging Face's GPT-2. */
 static const char *const buffers[] = {".num_batches_tracked", ".attn.bias", ".attn.masked_bias"};
 
+/* A tensor that some files repeat under a second name: GPT-2's output head is its token embedding. */
+static const char tied[] = "lm_head.weight", tied_to[] = "wte.weight";
+
 typedef struct matching {
 	const ls_safetensors *file;
 	const ls_program *program; // of the step, whose state the weights are part of
@@ -90,23 +93,6 @@ static ls_status complain(const matching *m, const char *name, const char *found
 	return ls_error_input(m->err, m->path, place, found, expected, "model.init_from takes exactly the weights of model.arch");
 }
 
-/* Quadratic, but only where something is already wrong: the counts differ. */
-static ls_status check_extra(const matching *m)
-{
-	for (size_t i = 0; i < ls_safetensors_count(m->file); i++) {
-		const ls_safetensor *t = ls_safetensors_at(m->file, i);
-		char shown[LS_NAME_MAX];
-		if (is_buffer(t->name) || is_wanted(m, t))
-			continue;
-		snprintf(shown, sizeof shown, "%s", t->name);
-		for (char *c = shown; *c; c++)
-			if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-				*c = '?';
-		return complain(m, shown, "a tensor that the model does not have", "no other tensors");
-	}
-	return LS_OK;
-}
-
 static size_t count_not_buffers(const ls_safetensors *file)
 {
 	size_t count = 0;
@@ -152,6 +138,64 @@ done:
 	return status;
 }
 
+/* The weight whose name ends so, as it was read; NULL where there is none. */
+static const float *numbers_of(const ls_job__import *in, const matching *m, const char *end, int64_t *count)
+{
+	int n = 0;
+	for (int s = 0; s < ls_program_states(m->program); s++) {
+		const ls_value *v = ls_program_value(m->program, s);
+		if (!ls_model_is_weight(m->model, s))
+			continue;
+		*count = ls_shape_count(&v->shape);
+		if (ends_with(v->name, end))
+			return in->tensor[n];
+		n++;
+	}
+	return NULL;
+}
+
+/* A second copy must be one: a file whose head was trained apart is another model. */
+static ls_status check_tied(const matching *m, const ls_safetensor *t, const float *first, int64_t count)
+{
+	ls_status status = LS_OK;
+	float *second = NULL;
+	bool same = t->count == count;
+	if (same && !(second = ls_alloc((size_t)count, sizeof *second)))
+		return ls_error_set(m->err, LS_ERR_NOMEM, "%s: no memory for its weights", m->path);
+	if (same)
+		LS_TRY(ls_safetensors_read(m->file, t, 32, second, m->err));
+	if (!same || memcmp(first, second, (size_t)count * sizeof *second))
+		status = complain(m, tied, "numbers of its own", "those of wte.weight: the model's output head is its token embedding");
+done:
+	ls_free(second);
+	return status;
+}
+
+/* Quadratic, but only where the counts differ. */
+static ls_status check_extra(const ls_job__import *in, const matching *m)
+{
+	ls_status status = LS_OK;
+	int64_t count = 0;
+	const float *embedding = numbers_of(in, m, tied_to, &count);
+	for (size_t i = 0; i < ls_safetensors_count(m->file); i++) {
+		const ls_safetensor *t = ls_safetensors_at(m->file, i);
+		char shown[LS_NAME_MAX];
+		if (is_buffer(t->name) || is_wanted(m, t))
+			continue;
+		if (embedding && ends_with(t->name, tied)) {
+			LS_TRY(check_tied(m, t, embedding, count));
+			continue;
+		}
+		snprintf(shown, sizeof shown, "%s", t->name);
+		for (char *c = shown; *c; c++)
+			if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+				*c = '?';
+		return complain(m, shown, "a tensor that the model does not have", "no other tensors");
+	}
+done:
+	return status;
+}
+
 static ls_status read_weights(ls_job__import *out, const matching *m)
 {
 	ls_status status = LS_OK;
@@ -162,7 +206,7 @@ static ls_status read_weights(ls_job__import *out, const matching *m)
 		if (ls_model_is_weight(m->model, s))
 			LS_TRY(read_weight(out, m, ls_program_value(m->program, s)));
 	if (count_not_buffers(m->file) != (size_t)out->count)
-		LS_TRY(check_extra(m));
+		LS_TRY(check_extra(out, m));
 done:
 	return status;
 }

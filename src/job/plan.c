@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define EVAL_BATCH 256
 #define CROP_PIXELS 4 /* how far augmentation `crop` moves a sample at most */
 
 struct ls_job_plan {
@@ -31,6 +32,11 @@ static int32_t label(void *context, int64_t index)
 	return ls_dataset_label(context, index);
 }
 
+static int32_t token(void *context, int64_t index)
+{
+	return ls_dataset_token(context, index);
+}
+
 /* `given` is a path from elsewhere than the job and taken as it is. */
 static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const char *of_job, ls_error *err)
 {
@@ -46,10 +52,19 @@ static ls_status choose_path(char out[LS_PATH_MAX], const char *given, const cha
 	return LS_OK;
 }
 
+/* Labels of pictures are classes of the model. Tokens are checked when it is built, see check_vocabulary. */
+static ls_status check_classes(const ls_job_plan *p, const ls_dataset *data, const char *what, ls_error *err)
+{
+	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
+	if (ls_dataset_is_tokens(data) || (uint64_t)ls_dataset_classes(data) <= classes)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_INPUT, "%s: found %s up to %d, expected fewer than model.classes = %llu", p->path, what,
+	                    ls_dataset_classes(data) - 1, (unsigned long long)classes);
+}
+
 /* The test split is read by the same network: samples of the training split's shape, labels that the model has. */
 static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
 {
-	uint64_t classes = ls_job_spec_of(p->job)->model.classes;
 	int64_t train[3], test[3];
 	ls_dataset_shape(p->data, train);
 	ls_dataset_shape(p->eval_data, test);
@@ -57,38 +72,62 @@ static ls_status check_eval_data(const ls_job_plan *p, ls_error *err)
 		return ls_error_set(err, LS_ERR_INPUT, "%s: found test samples of %lld × %lld × %lld, expected %lld × %lld × %lld as in training",
 		                    p->path, (long long)test[0], (long long)test[1], (long long)test[2], (long long)train[0],
 		                    (long long)train[1], (long long)train[2]);
-	if ((uint64_t)ls_dataset_classes(p->eval_data) > classes)
-		return ls_error_set(err, LS_ERR_INPUT, "%s: found test labels up to %d, expected fewer than model.classes = %llu", p->path,
-		                    ls_dataset_classes(p->eval_data) - 1, (unsigned long long)classes);
-	return LS_OK;
+	return check_classes(p, p->eval_data, "test labels", err);
+}
+
+/* Where the files lie that options of tokens name; unset stays NULL. */
+static ls_status choose_token_paths(ls_dataset_options *o, const ls_job_spec *spec, char vocab[LS_PATH_MAX],
+                                    char eval_path[LS_PATH_MAX], ls_error *err)
+{
+	ls_status status = LS_OK;
+	static const char *const tokenizers[] = {[LS_JOB_BYTES] = "bytes", [LS_JOB_GPT2] = "gpt2"};
+	o->length = (int64_t)spec->data.length;
+	o->holdout = spec->data.holdout;
+	o->tokenizer = tokenizers[spec->data.tokenizer];
+	if (spec->data.vocab[0]) {
+		LS_TRY(choose_path(vocab, NULL, spec->data.vocab, err));
+		o->vocab = vocab;
+	}
+	if (spec->data.eval_path[0]) {
+		LS_TRY(choose_path(eval_path, NULL, spec->data.eval_path, err));
+		o->eval_path = eval_path;
+	}
+done:
+	return status;
+}
+
+/* The largest divisor of the number of samples that is not above `most`. */
+static int64_t eval_batch(const ls_dataset *data, int64_t most)
+{
+	while (ls_dataset_count(data) % most)
+		most--;
+	return most;
 }
 
 static ls_status open_data(ls_job_plan *p, bool eval, ls_error *err)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
 	ls_dataset_options o = LS_DATASET_OPTIONS_INIT;
+	char vocab[LS_PATH_MAX], eval_path[LS_PATH_MAX];
 	ls_status status;
 	o.format = spec->data.format;
 	o.path = p->path;
 	o.limit = (int64_t)spec->data.limit;
 	for (uint64_t i = 0; i < spec->data.shape.count && i < 3; i++)
 		o.shape[i] = (int64_t)spec->data.shape.item[i];
+	LS_TRY(choose_token_paths(&o, spec, vocab, eval_path, err));
 	LS_TRY(ls_dataset_open(&p->data, &o, err));
-	p->samples = (ls_samples){p->data, sample, label};
-	if (ls_dataset_classes(p->data) > (int64_t)spec->model.classes) {
-		status = ls_error_set(err, LS_ERR_INPUT, "%s: found labels up to %d, expected fewer than model.classes = %llu", p->path,
-		                      ls_dataset_classes(p->data) - 1, (unsigned long long)spec->model.classes);
-		goto done;
-	}
+	p->samples = (ls_samples){.context = p->data, .sample = sample, .label = label, .token = token};
+	LS_TRY(check_classes(p, p->data, "labels", err));
 	if (!eval)
 		goto done;
 	o.split = "test";
 	o.limit = 0;
 	LS_TRY(ls_dataset_open(&p->eval_data, &o, err));
 	LS_TRY(check_eval_data(p, err));
-	p->eval_samples = (ls_samples){p->eval_data, sample, label};
-	for (p->eval_batch = 256; ls_dataset_count(p->eval_data) % p->eval_batch; p->eval_batch--)
-		;
+	p->eval_samples = (ls_samples){.context = p->eval_data, .sample = sample, .label = label, .token = token};
+	// the logits of a text are large, so a batch of it is no larger than in training
+	p->eval_batch = eval_batch(p->eval_data, ls_dataset_is_tokens(p->data) ? (int64_t)spec->train.batch : EVAL_BATCH);
 done:
 	return status;
 }
@@ -108,6 +147,10 @@ static void fill_optim(const ls_job_plan *p, ls_optim_options *o)
 	o->momentum = spec->optimizer.momentum;
 	o->weight_decay = spec->optimizer.weight_decay;
 	o->nesterov = spec->optimizer.nesterov;
+	o->beta1 = spec->optimizer.beta1;
+	o->beta2 = spec->optimizer.beta2;
+	o->epsilon = spec->optimizer.epsilon;
+	o->clip = spec->optimizer.clip;
 	ls_plan_schedule(p, &o->schedule);
 }
 
@@ -138,7 +181,7 @@ static bool is_zero(const uint8_t bytes[32])
 	return !any;
 }
 
-static ls_status build_model(ls_job_plan *p, ls_error *err)
+static ls_model_options model_options(const ls_job_plan *p)
 {
 	const ls_job_spec *spec = ls_job_spec_of(p->job);
 	ls_model_options o = LS_MODEL_OPTIONS_INIT;
@@ -151,6 +194,14 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
 	o.width_scale = spec->model.width;
 	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;
+	o.preset = (ls_model_preset)spec->model.preset;
+	o.layers = (int64_t)spec->model.layers;
+	o.heads = (int64_t)spec->model.heads;
+	o.embedding = (int64_t)spec->model.embedding;
+	o.context = (int64_t)spec->model.context;
+	o.vocab = (int64_t)spec->model.vocab;
+	o.dropout = spec->model.dropout;
+	o.accumulate = (int64_t)spec->train.accumulate;
 	o.channels = (int64_t)p->binding.shape[0];
 	o.height = (int64_t)p->binding.shape[1];
 	o.width = (int64_t)p->binding.shape[2];
@@ -168,7 +219,31 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 		o.eval_samples = ls_dataset_count(p->eval_data);
 		o.eval_batch = p->eval_batch;
 	}
+	return o;
+}
+
+static ls_status build_model(ls_job_plan *p, ls_error *err)
+{
+	ls_model_options o = model_options(p);
 	return ls_model_open(&p->model, &o, err);
+}
+
+ls_status ls_plan_sampling_model(const ls_job_plan *p, int64_t length, ls_model **out, ls_error *err)
+{
+	ls_model_options o = model_options(p);
+	*out = NULL;
+	if (!ls_model_reads_text(o.arch))
+		return ls_error_set(err, LS_ERR_INPUT, "model.arch: found %s, expected a model that reads text", o.arch);
+	o.width = length;
+	o.batch = o.samples = o.accumulate = 1;
+	o.eval_samples = o.eval_batch = 1;
+	o.import = NULL;
+	return ls_model_open(out, &o, err);
+}
+
+ls_status ls_plan_vocab_path(const ls_job_plan *p, char out[LS_PATH_MAX], ls_error *err)
+{
+	return choose_path(out, NULL, ls_job_spec_of(p->job)->data.vocab, err);
 }
 
 /* The data's part of the binding. */
@@ -258,6 +333,30 @@ done:
 	return status;
 }
 
+static ls_status check_kind_of_data(const ls_job *job, ls_error *err)
+{
+	const ls_job_spec *spec = ls_job_spec_of(job);
+	bool text = ls_model_reads_text(spec->model.arch);
+	if (ls_data_format_is_tokens(spec->data.format) == text)
+		return LS_OK;
+	return ls_error_input(err, spec->name, "data.format", spec->data.format,
+	                      text ? "text or tokens, which is what model.arch reads" : "pictures, which is what model.arch reads", NULL);
+}
+
+/* Every token must have a row in the model's table. */
+static ls_status check_vocabulary(const ls_job_plan *p, const ls_dataset *data, ls_error *err)
+{
+	const ls_program *program = ls_model_step(p->model);
+	int64_t rows;
+	if (!data || !ls_dataset_is_tokens(data))
+		return LS_OK;
+	rows = ls_program_value(program, ls_program_find(program, LS_MODEL_LOGITS))->shape.dim[1];
+	if (ls_dataset_classes(data) <= rows)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_INPUT, "%s: found tokens up to %d, expected fewer than model.vocab = %lld", p->path,
+	                    ls_dataset_classes(data) - 1, (long long)rows);
+}
+
 static ls_status new_plan(ls_job_plan **out, const ls_job *job, ls_error *err)
 {
 	*out = ls_alloc(1, sizeof **out);
@@ -276,12 +375,15 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	if (options->version != LS_PLAN_OPTIONS_VERSION)
 		return ls_error_set(err, LS_ERR_USAGE, "plan options of version %d", options->version);
 	LS_TRY(ls_model_check(ls_job_spec_of(job)->model.arch, err)); // before the data is read
+	LS_TRY(check_kind_of_data(job, err));
 	LS_TRY(new_plan(&p, job, err));
 	LS_TRY(choose_path(p->path, options->data_dir, ls_job_spec_of(job)->data.path, err));
 	LS_TRY(open_data(p, options->eval, err));
 	LS_TRY(bind_data(p, err));
 	LS_TRY(bind_import(p, options, err));
 	LS_TRY(bind_programs(p, err));
+	LS_TRY(check_vocabulary(p, p->data, err));
+	LS_TRY(check_vocabulary(p, p->eval_data, err));
 	LS_TRY(check_thresholds(p, err));
 	LS_TRY(check_depth(p, err));
 	*out = p;

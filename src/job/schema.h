@@ -38,7 +38,8 @@ typedef struct ls_job__field {
 	uint32_t reads;       /* values of the selector under which it is, one bit each */
 	const char *rival;    /* exactly one of this and its rival must be given */
 	const char *example;  /* value in the template where the default does not serve */
-	const char *for_arch; /* in the template the example holds for this model only */
+	const char *text_example; /* the same in the template of a model that reads text */
+	const char *for_arch; /* in the template the example holds for this model only, or with '!' for all others */
 	const char *help;
 } ls_job__field;
 

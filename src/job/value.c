@@ -487,12 +487,33 @@ static int small(double bound)
 	return bound >= INT32_MIN && bound <= INT32_MAX ? (int)bound : 0;
 }
 
+/* 1000000 and not 1e+06. */
+static void print_bound(ls_buf *out, double v)
+{
+	if (v > -1e9 && v < 1e9 && ls_bits_f64((double)(int)v) == ls_bits_f64(v))
+		ls_buf_printf(out, "%d", (int)v);
+	else
+		print_real(out, v);
+}
+
+static void describe_real(char *out, size_t out_size, const ls_job__field *field)
+{
+	ls_buf text;
+	ls_buf_init(&text, LS_JOB__EXPECTED_MAX - 1);
+	ls_buf_printf(&text, "a decimal number from ");
+	print_bound(&text, field->min);
+	ls_buf_printf(&text, " to ");
+	print_bound(&text, field->max);
+	snprintf(out, out_size, "%.*s", (int)text.len, text.data ? (const char *)text.data : "");
+	ls_buf_free(&text);
+}
+
 void ls_job__describe(char *out, size_t out_size, const ls_job__field *field)
 {
 	int min = small(field->min), max = small(field->max);
 	switch (field->type) {
 	case LS_JOB__INT: describe_integer(out, out_size, field); break;
-	case LS_JOB__REAL: snprintf(out, out_size, "a decimal number from %d to %d", min, max); break;
+	case LS_JOB__REAL: describe_real(out, out_size, field); break;
 	case LS_JOB__BOOL: snprintf(out, out_size, "true or false"); break;
 	case LS_JOB__CHOICE: describe_choices(out, out_size, field); break;
 	case LS_JOB__WORD: snprintf(out, out_size, "a word of at most %d of a-z 0-9 _ -", max); break;

@@ -24,6 +24,27 @@ static inline void copy(float *dst, const float *src, int64_t n)
 	}
 }
 
+static inline void clear(float *dst, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		dst[i] = 0;
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+// Terms k0 … k0+k−1 of a row of a slice, where some are none.
+static void clear_masked(ls_mask mask, int64_t row, int64_t k0, int64_t k, float *dst)
+{
+	int64_t first = clamp((mask == LS_MASK_UPTO ? row + 1 : row) - k0, 0, k); // UPTO: the first that is no term; FROM: that is one
+	if (mask == LS_MASK_UPTO)
+		clear(dst + first, k - first);
+	else if (mask == LS_MASK_FROM)
+		clear(dst, first);
+}
+
 static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int64_t k0, int64_t k, float *dst)
 {
 	int64_t at = k0 % o->inner;
@@ -37,12 +58,6 @@ static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int6
 			for (int64_t i = 0; i < run; i++)
 				dst[i] = from[i * o->inner_stride];
 	}
-}
-
-static inline void clear(float *dst, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		dst[i] = 0;
 }
 
 // A line of positions ox0 … ox0+run−1 that reads line `src` of an image, for the tap with x = ox·step + shift.
@@ -100,7 +115,12 @@ void ls_kernel__fetch(const ls_operand *o, const float *x, int64_t row, int64_t 
 {
 	switch (o->kind) {
 	case LS_OPERAND_STRIDED:
+		if (o->slicing.rows) {
+			x += ls_slice_offset(&o->slicing, row / o->slicing.rows);
+			row %= o->slicing.rows;
+		}
 		fetch_strided(o, x, row, k0, k, dst);
+		clear_masked(o->mask, row, k0, k, dst);
 		return;
 	case LS_OPERAND_PATCHES_T:
 		fetch_taps(&o->patches, x, row, k0, k, dst);

@@ -36,6 +36,12 @@ ls_status ls_kernel__push_flag(ls_flag_list *list, const ls_flag *flag)
 	return status;
 }
 
+void ls_kernel__finish_free(ls_finish_space *space)
+{
+	ls_flag_list_free(&space->flags);
+	ls_kernel__certificate_free(&space->certificate);
+}
+
 static int by_index(const void *a, const void *b)
 {
 	int64_t x = ((const ls_flag *)a)->index, y = ((const ls_flag *)b)->index;
@@ -97,13 +103,16 @@ ls_status ls_kernel__gather_flags(ls_flag_list *out, ls_finish_space *const *spa
 	for (int i = 0; i < count; i++)
 		total += spaces[i]->flags.count;
 	out->count = 0;
+	out->certified = 0;
 	status = reserve(out, total);
 	if (status == LS_OK && total) {
 		deal(out->flag, spaces, count);
 		out->count = total;
 	}
-	for (int i = 0; i < count; i++)
-		spaces[i]->flags.count = 0;
+	for (int i = 0; i < count; i++) {
+		out->certified += spaces[i]->flags.certified;
+		spaces[i]->flags.count = spaces[i]->flags.certified = 0;
+	}
 	return status;
 }
 
@@ -118,6 +127,8 @@ ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_e
 		return ls_error_set(err, LS_ERR_USAGE, "product: found a call without grid, bias or list of flags");
 	if (call->pinned && (call->test || call->fp32))
 		return ls_error_set(err, LS_ERR_USAGE, "product: found a call for the pinned order and another one");
+	if (call->certify && (!call->test || call->bound.kind != LS_BOUND_FP64))
+		return ls_error_set(err, LS_ERR_USAGE, "product: found a call for certificates without FP64 and its bound");
 	if (!call->test || call->bound.kind == LS_BOUND_WINDOW)
 		return LS_OK;
 	if (call->fp32 != (call->bound.kind == LS_BOUND_FP32) || (call->fp32 && call->bound.terms < ls_product_all_terms(p)))
@@ -136,6 +147,8 @@ struct tile {
 	ls_finish_space *space;
 	int64_t sample_i, sample_j; // −1 where there is none
 	bool supports;              // those of its rows and columns are known
+	int64_t doubtful;           // elements so far that the test did not settle
+	bool units;                 // of its rows and columns are known
 };
 
 static int64_t support_words(const ls_product *p)
@@ -170,6 +183,21 @@ static bool is_empty_sum(struct tile *t, int64_t i, int64_t j, double c)
 	for (int64_t w = 0; w < words; w++)
 		common |= a[w] & b[w];
 	return !common;
+}
+
+// Finding units reads m + n rows; computing an element exactly reads two.
+static bool is_certified(struct tile *t, int64_t i, int64_t j, double c, double bound)
+{
+	const ls_sums *s = t->sums;
+	ls_certificate *certificate = &t->space->certificate;
+	if (!t->call->certify)
+		return false;
+	if (++t->doubtful == 2 * (s->m + s->n))
+		t->units = ls_kernel__certificate_find(certificate, t->call, s->i0, s->m, s->j0, s->n);
+	if (!t->units || c - c != 0 || !ls_kernel__certificate_holds(certificate, t->call, s->i0, i, s->j0, j, bound))
+		return false;
+	t->space->flags.certified++;
+	return true;
 }
 
 static ls_bound_row bound_at(const struct tile *t, int64_t i, int64_t at)
@@ -231,6 +259,8 @@ static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int
 		out[k] = ls_round_f64(c[k], t->call->bits);
 		if (is_empty_sum(t, i, at + k, c[k]))
 			continue;
+		if (!(sample && column + k == t->sample_j) && is_certified(t, i, at + k, c[k], t_at(t, c[k], &b, k)))
+			continue;
 		sample = sample && column + k != t->sample_j;
 		status = push(t, row, column + k, c[k], &b, k);
 	}
@@ -277,7 +307,7 @@ static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish
 ls_status ls_kernel__finish(const ls_kernel_table *table, const ls_product_call *call, const ls_sums *sums,
                             ls_finish_space *space)
 {
-	struct tile t = {table, call, sums, space, -1, -1, false};
+	struct tile t = {.table = table, .call = call, .sums = sums, .space = space, .sample_i = -1, .sample_j = -1};
 	int64_t inner = call->product->inner;
 	ls_status status = LS_OK;
 	if (call->test && call->bound.kind != LS_BOUND_WINDOW)

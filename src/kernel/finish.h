@@ -14,6 +14,7 @@
 #ifndef LS_KERNEL_FINISH_H
 #define LS_KERNEL_FINISH_H
 
+#include "kernel/certificate.h"
 #include "kernel/table.h"
 
 #include <lockstep/kernel.h>
@@ -40,7 +41,11 @@ typedef struct ls_finish_space {
 	uint64_t *support; /* words for the supports of m rows and n columns, or NULL: not looked at */
 	float *factors;    /* as many as there are terms, where `support` is given */
 	ls_flag_list flags;
+	ls_certificate certificate;
 } ls_finish_space;
+
+/* What a finish space has grown by itself. */
+void ls_kernel__finish_free(ls_finish_space *space);
 
 /* Writes the tile's part of call->out and appends its flags. The sample, if it lies in the tile, is flagged once.
  * LS_ERR_NOMEM where the list of flags cannot grow. */

@@ -5,7 +5,7 @@
 #ifndef LS_KERNEL_LOOPS_H
 #define LS_KERNEL_LOOPS_H
 
-#include <lockstep/base.h>
+#include <lockstep/op.h>
 
 /* What sgd needs to know of a step. */
 typedef struct ls_sgd_loop {
@@ -19,11 +19,25 @@ typedef struct ls_norm_loop {
 	double scale, even, slope;      /* backward: γ·r, s₁/n, s₂/n */
 } ls_norm_loop;
 
+/* One row of layer normalisation. γ and β are arrays. */
+typedef struct ls_layer_norm_loop {
+	double mean, r;     /* backward: r only */
+	double even, slope; /* s₁/C, s₂/C */
+	const float *gamma, *beta;
+} ls_layer_norm_loop;
+
+/* Where adam reads and writes. */
+typedef struct ls_adam_places {
+	float *next, *next_m, *next_v;
+	const float *w, *g, *m, *v;
+} ls_adam_places;
+
 typedef struct ls_loops {
-	/* One block of rsum, n ≤ 256 terms: x; c·c with c = RNE32(x − mean); a·b. */
+	/* One block of rsum, n ≤ 256 terms: x; c·c with c = RNE32(x − mean); a·b; (a·b)·c. */
 	double (*sum)(const float *x, int64_t n);
 	double (*squares)(const float *x, int64_t n, double mean);
 	double (*dot)(const float *a, const float *b, int64_t n);
+	double (*dot3)(const float *a, const float *b, const float *c, int64_t n);
 
 	void (*add)(float *out, const float *a, const float *b, int64_t n, int bits);
 	void (*relu)(float *out, const float *x, int64_t n, int bits);
@@ -39,6 +53,12 @@ typedef struct ls_loops {
 	/* `m` and `next_m` NULL without momentum. */
 	void (*sgd)(float *next, float *next_m, const float *w, const float *g, const float *m, int64_t n,
 	            const ls_sgd_loop *s, int bits);
+	void (*scale)(float *out, const float *x, int64_t n, double factor, int bits);
+	void (*layer_norm)(float *y, float *normal, const float *x, int64_t n, const ls_layer_norm_loop *c, int bits);
+	void (*layer_norm_dinput)(float *dx, const float *dy, const float *normal, int64_t n, const ls_layer_norm_loop *c, int bits);
+	void (*adam)(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits);
+	/* Element i is number first + i of the op's stream; first is a multiple of 4. */
+	void (*dropout)(float *out, const float *x, int64_t n, const ls_dropout *d, int bits);
 	/* n windows of 2×2 side by side, their rows at x0 and x1; first maximum, NaN largest. */
 	void (*max2x2)(float *out, const float *x0, const float *x1, int64_t n, int bits);
 	void (*max2x2_grad)(float *dx0, float *dx1, const float *dy, const float *x0, const float *x1, int64_t n, int bits);

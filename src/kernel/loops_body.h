@@ -100,6 +100,18 @@ static double dot(const float *a, const float *b, int64_t n)
 	return join(lane);
 }
 
+static double dot3(const float *a, const float *b, const float *c, int64_t n)
+{
+	double lane[LANES] = {0};
+	int64_t i = 0;
+	for (; i + LANES <= n; i += LANES)
+		for (int l = 0; l < LANES; l++)
+			lane[l] += (double)a[i + l] * (double)b[i + l] * (double)c[i + l];
+	for (int l = 0; i + l < n; l++)
+		lane[l] += (double)a[i + l] * (double)b[i + l] * (double)c[i + l];
+	return join(lane);
+}
+
 /* ---- element by element; ivdep: an output lies over an input exactly or not at all ---- */
 
 INLINE void add_to(float *out, const float *a, const float *b, int64_t n, int bits)
@@ -311,6 +323,142 @@ static void sgd(float *next, float *next_m, const float *w, const float *g, cons
 		sgd_momentum(next, next_m, w, g, m, n, s, bits, false);
 }
 
+INLINE void scale_to(float *out, const float *x, int64_t n, double factor, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = round_to((double)x[i] * factor, bits);
+}
+
+static void scale(float *out, const float *x, int64_t n, double factor, int bits)
+{
+	if (bits == 32)
+		scale_to(out, x, n, factor, 32);
+	else
+		scale_to(out, x, n, factor, bits);
+}
+
+INLINE void layer_norm_to(float *y, float *normal, const float *x, int64_t n, const ls_layer_norm_loop *c, int bits)
+{
+	double mean = c->mean, r = c->r;
+	const float *gamma = c->gamma, *beta = c->beta;
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++) {
+		float v = round_to(((double)x[i] - mean) * r, bits);
+		normal[i] = v;
+		y[i] = round_to((double)v * (double)gamma[i] + (double)beta[i], bits);
+	}
+}
+
+static void layer_norm(float *y, float *normal, const float *x, int64_t n, const ls_layer_norm_loop *c, int bits)
+{
+	if (bits == 32)
+		layer_norm_to(y, normal, x, n, c, 32);
+	else
+		layer_norm_to(y, normal, x, n, c, bits);
+}
+
+INLINE void layer_norm_dinput_to(float *dx, const float *dy, const float *normal, int64_t n, const ls_layer_norm_loop *c, int bits)
+{
+	double r = c->r, even = c->even, slope = c->slope;
+	const float *gamma = c->gamma;
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = round_to(r * (((double)dy[i] * (double)gamma[i] - even) - (double)normal[i] * slope), bits);
+}
+
+static void layer_norm_dinput(float *dx, const float *dy, const float *normal, int64_t n, const ls_layer_norm_loop *c, int bits)
+{
+	if (bits == 32)
+		layer_norm_dinput_to(dx, dy, normal, n, c, 32);
+	else
+		layer_norm_dinput_to(dx, dy, normal, n, c, bits);
+}
+
+INLINE void adam_to(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits, bool decoupled)
+{
+	double lr = a->lr, b1 = a->beta1, b2 = a->beta2, c1 = 1.0 - a->beta1, c2 = 1.0 - a->beta2, epsilon = a->epsilon;
+	double decay = a->decay, unbias1 = a->unbias1, unbias2 = a->unbias2;
+	float *next = p->next, *next_m = p->next_m, *next_v = p->next_v;
+	const float *ws = p->w, *gs = p->g, *ms = p->m, *vs = p->v;
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++) {
+		double w = ws[i], g = gs[i], u;
+		float m, v;
+		if (!decoupled)
+			g = round_to(g + decay * w, bits);
+		m = round_to(b1 * (double)ms[i] + c1 * g, bits);
+		v = round_to(b2 * (double)vs[i] + c2 * (g * g), bits);
+		u = (double)m / unbias1 / (__builtin_sqrt((double)v / unbias2) + epsilon);
+		next[i] = round_to(w - lr * (decoupled ? u + decay * w : u), bits);
+		next_m[i] = m;
+		next_v[i] = v;
+	}
+}
+
+static void adam(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits)
+{
+	if (bits == 32 && a->decoupled)
+		adam_to(p, n, a, 32, true);
+	else if (bits == 32)
+		adam_to(p, n, a, 32, false);
+	else
+		adam_to(p, n, a, bits, a->decoupled);
+}
+
+/* ---- dropout: sixteen blocks of Philox 4x32-10 side by side ---- */
+
+INLINE void philox16(uint32_t word[4][LANES], uint32_t k0, uint32_t k1)
+{
+	for (int round = 0; round < 10; round++, k0 += UINT32_C(0x9e3779b9), k1 += UINT32_C(0xbb67ae85))
+		for (int l = 0; l < LANES; l++) {
+			uint64_t p0 = UINT64_C(0xd2511f53) * word[0][l], p1 = UINT64_C(0xcd9e8d57) * word[2][l];
+			uint32_t w0 = (uint32_t)(p1 >> 32) ^ word[1][l] ^ k0, w2 = (uint32_t)(p0 >> 32) ^ word[3][l] ^ k1;
+			word[1][l] = (uint32_t)p1;
+			word[3][l] = (uint32_t)p0;
+			word[0][l] = w0;
+			word[2][l] = w2;
+		}
+}
+
+/* keep[i]: is the element `i` places behind number `first` kept? 4·LANES of them. */
+INLINE void draw_kept(bool *keep, const ls_dropout *d, uint64_t first)
+{
+	uint32_t word[4][LANES];
+	for (int l = 0; l < LANES; l++) {
+		uint64_t block = first / 4 + (uint64_t)l;
+		word[0][l] = (uint32_t)block;
+		word[1][l] = (uint32_t)(block >> 32);
+		word[2][l] = (uint32_t)d->stream.step;
+		word[3][l] = (uint32_t)(d->stream.step >> 32);
+	}
+	philox16(word, d->stream.seed, d->stream.purpose);
+	for (int l = 0; l < LANES; l++)
+		for (int w = 0; w < 4; w++)
+			keep[4 * l + w] = word[w][l] < d->below;
+}
+
+INLINE void dropout_to(float *out, const float *x, int64_t n, const ls_dropout *d, int bits)
+{
+	bool keep[4 * LANES];
+	double factor = d->scale;
+	for (int64_t i = 0; i < n; i += 4 * LANES) {
+		int64_t count = n - i < 4 * LANES ? n - i : 4 * LANES;
+		draw_kept(keep, d, d->first + (uint64_t)i);
+#pragma GCC ivdep
+		for (int64_t k = 0; k < count; k++)
+			out[i + k] = only_if(keep[k], round_to((double)x[i + k] * factor, bits));
+	}
+}
+
+static void dropout(float *out, const float *x, int64_t n, const ls_dropout *d, int bits)
+{
+	if (bits == 32)
+		dropout_to(out, x, n, d, 32);
+	else
+		dropout_to(out, x, n, d, bits);
+}
+
 /* ---- 2×2 windows ---- */
 
 /* Does v take the place of the maximum m so far? All ones where it does. */
@@ -371,9 +519,10 @@ static void max2x2_grad(float *dx0, float *dx1, const float *dy, const float *x0
 }
 
 static const ls_loops loops_here = {
-	.sum = sum, .squares = squares, .dot = dot, .add = add, .relu = relu, .relu_grad = relu_grad,
+	.sum = sum, .squares = squares, .dot = dot, .dot3 = dot3, .add = add, .scale = scale, .relu = relu, .relu_grad = relu_grad,
 	.tanh = tanh_of, .sigmoid = sigmoid_of, .gelu = gelu_of, .tanh_grad = tanh_grad, .sigmoid_grad = sigmoid_grad,
-	.gelu_grad = gelu_grad, .batch_norm = batch_norm,
+	.gelu_grad = gelu_grad, .layer_norm = layer_norm, .layer_norm_dinput = layer_norm_dinput, .adam = adam,
+	.dropout = dropout, .batch_norm = batch_norm,
 	.batch_norm_dinput = batch_norm_dinput, .sgd = sgd, .max2x2 = max2x2, .max2x2_grad = max2x2_grad,
 };
 

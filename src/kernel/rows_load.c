@@ -78,3 +78,18 @@ bool ls_kernel__rows_load(const ls_op_call *call)
 	ls_kernel__rows_ranges(call, a[BATCH], 4, load);
 	return true;
 }
+
+bool ls_kernel__rows_load_tokens(const ls_op_call *call)
+{
+	enum { SEQUENCE_LENGTH = 4, FIRST, ROWS }; // behind those that it shares with load
+	const int64_t *a = call->op->ints;
+	int32_t *tokens = call->out[0], *labels = call->out[1];
+	for (int64_t i = 0; i < a[ROWS]; i++) {
+		int64_t start = sample_at(call, a[FIRST] + i) * a[SEQUENCE_LENGTH];
+		for (int64_t t = 0; t < a[SEQUENCE_LENGTH]; t++) {
+			*tokens++ = call->samples->token(call->samples->context, start + t);
+			*labels++ = call->samples->token(call->samples->context, start + t + 1);
+		}
+	}
+	return true;
+}

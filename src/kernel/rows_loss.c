@@ -17,27 +17,74 @@ static float row_max(const float *x, int64_t width)
 	return m;
 }
 
+// One row of `count` elements.
+static void softmax_row(const ls_op_call *call, int64_t row, const float *x, float *p, int64_t count)
+{
+	float m = row_max(x, count), *max = call->out[1], *sum = call->out[2];
+	int bits = rows_bits(call, 0);
+	for (int64_t i = 0; i < count; i++)
+		p[i] = ls_exp(rows_f32((double)x[i] - (double)m));
+	max[row] = rows_round(m, rows_bits(call, 1));
+	sum[row] = rows_round(ls_rsum_f32(p, count), rows_bits(call, 2));
+	for (int64_t i = 0; i < count; i++)
+		p[i] = rows_round((double)p[i] / (double)sum[row], bits);
+}
+
 static void softmax(const ls_op_call *call, int64_t begin, int64_t end)
 {
 	int64_t width = rows_input_shape(call, 0)->dim[1];
-	float *max = call->out[1], *sum = call->out[2];
-	int bits = rows_bits(call, 0);
-	for (int64_t row = begin; row < end; row++) {
-		const float *x = (const float *)call->in[0] + row * width;
-		float *p = (float *)call->out[0] + row * width, m = row_max(x, width);
-		for (int64_t i = 0; i < width; i++)
-			p[i] = ls_exp(rows_f32((double)x[i] - (double)m));
-		max[row] = rows_round(m, rows_bits(call, 1));
-		sum[row] = rows_round(ls_rsum_f32(p, width), rows_bits(call, 2));
-		for (int64_t i = 0; i < width; i++)
-			p[i] = rows_round((double)p[i] / (double)sum[row], bits);
-	}
+	for (int64_t row = begin; row < end; row++)
+		softmax_row(call, row, (const float *)call->in[0] + row * width, (float *)call->out[0] + row * width, width);
 }
 
 bool ls_kernel__rows_softmax(const ls_op_call *call)
 {
 	const ls_shape *x = rows_input_shape(call, 0);
 	ls_kernel__rows_ranges(call, x->dim[0], row_grain(x->dim[1]), softmax);
+	return true;
+}
+
+static void causal_softmax(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	int64_t length = rows_input_shape(call, 0)->dim[3];
+	for (int64_t row = begin; row < end; row++) {
+		int64_t count = row % length + 1;
+		float *p = (float *)call->out[0] + row * length;
+		softmax_row(call, row, (const float *)call->in[0] + row * length, p, count);
+		memset(p + count, 0, (size_t)(length - count) * sizeof *p);
+	}
+}
+
+static int64_t rows_of_squares(const ls_op_call *call)
+{
+	const ls_shape *z = rows_input_shape(call, 0);
+	return z->dim[0] * z->dim[1] * z->dim[2];
+}
+
+bool ls_kernel__rows_causal_softmax(const ls_op_call *call)
+{
+	ls_kernel__rows_ranges(call, rows_of_squares(call), row_grain(rows_input_shape(call, 0)->dim[3]), causal_softmax);
+	return true;
+}
+
+static void causal_softmax_grad(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	int64_t length = rows_input_shape(call, 0)->dim[3];
+	int bits = rows_bits(call, 0);
+	for (int64_t row = begin; row < end; row++) {
+		const float *dp = (const float *)call->in[0] + row * length, *p = (const float *)call->in[1] + row * length;
+		float *dz = (float *)call->out[0] + row * length;
+		double dot = ((const float *)call->in[2])[row];
+		int64_t count = row % length + 1;
+		for (int64_t i = 0; i < count; i++)
+			dz[i] = rows_round((double)p[i] * ((double)dp[i] - dot), bits);
+		memset(dz + count, 0, (size_t)(length - count) * sizeof *dz);
+	}
+}
+
+bool ls_kernel__rows_causal_softmax_grad(const ls_op_call *call)
+{
+	ls_kernel__rows_ranges(call, rows_of_squares(call), row_grain(rows_input_shape(call, 0)->dim[3]), causal_softmax_grad);
 	return true;
 }
 
@@ -51,12 +98,14 @@ bool ls_kernel__rows_cross_entropy(const ls_op_call *call)
 	float *loss = call->out[0], *term = call->out[1];
 	int bits = rows_bits(call, 1);
 	for (int64_t i = 0; i < rows; i++) {
-		if (label[i] < 0 || label[i] >= width)
+		if (label[i] == LS_LABEL_IGNORED)
+			term[i] = 0;
+		else if (label[i] < 0 || label[i] >= width)
 			term[i] = ls_f32_bits(LS_NAN_BITS);
 		else
 			term[i] = rows_round(((double)m[i] - (double)x[i * width + label[i]]) + (double)ls_log(s[i]), bits);
 	}
-	*loss = rows_round(ls_rsum_f32(term, rows) / (double)rows, rows_bits(call, 0));
+	*loss = rows_round(ls_rsum_f32(term, rows) / ls_loss_divisor(call->op, ls_labels_counted(label, rows)), rows_bits(call, 0));
 	return true;
 }
 
@@ -65,12 +114,14 @@ static void cross_entropy_grad(const ls_op_call *call, int64_t begin, int64_t en
 	const ls_shape *shape = rows_input_shape(call, 0);
 	int64_t width = shape->dim[1];
 	const int32_t *label = call->in[1];
-	double n = (double)shape->dim[0];
+	double n = ls_loss_divisor(call->op, ls_labels_counted(label, shape->dim[0]));
 	int bits = rows_bits(call, 0);
 	for (int64_t row = begin; row < end; row++) {
 		const float *p = (const float *)call->in[0] + row * width;
 		float *out = (float *)call->out[0] + row * width;
-		for (int64_t j = 0; j < width; j++)
+		for (int64_t j = 0; j < width && label[row] == LS_LABEL_IGNORED; j++)
+			out[j] = 0;
+		for (int64_t j = 0; j < width && label[row] != LS_LABEL_IGNORED; j++)
 			out[j] = rows_round(((double)p[j] - (j == label[row] ? 1.0 : 0.0)) / n, bits);
 	}
 }

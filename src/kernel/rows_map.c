@@ -1,7 +1,7 @@
 // Ops whose output element reads the same element of every input. An output may lie over an input.
 #include "kernel/rows.h"
 
-enum { GRAIN = 16384 }; // elements of a range: enough to outweigh waking a thread
+enum { GRAIN = 16384 }; // elements of a range: enough to outweigh waking a thread; a multiple of 4, see dropout
 
 static bool run_map(const ls_op_call *call, rows_range_fn fn)
 {
@@ -153,4 +153,54 @@ bool ls_kernel__rows_sgd(const ls_op_call *call)
 	if (call->op->int_count != SGD_INTS || call->op->num_count != SGD_NUMS)
 		return false;
 	return run_map(call, sgd);
+}
+
+static void scale(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	rows_loops(call)->scale((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin, call->op->nums[0],
+	                        rows_bits(call, 0));
+}
+
+bool ls_kernel__rows_scale(const ls_op_call *call)
+{
+	return run_map(call, scale);
+}
+
+static void scale_by(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	rows_loops(call)->scale((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin,
+	                        *(const float *)call->in[1], rows_bits(call, 0));
+}
+
+bool ls_kernel__rows_scale_by(const ls_op_call *call)
+{
+	return run_map(call, scale_by);
+}
+
+static void dropout(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	ls_dropout d = ls_dropout_of(call->op, call->step);
+	d.first += (uint64_t)begin; // a multiple of GRAIN, and so of 4
+	rows_loops(call)->dropout((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin, &d,
+	                          rows_bits(call, 0));
+}
+
+bool ls_kernel__rows_dropout(const ls_op_call *call)
+{
+	return run_map(call, dropout);
+}
+
+static void adam(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	enum { W, G, M, V };
+	ls_adam a = ls_adam_of(call->op, call->step);
+	ls_adam_places p = {(float *)call->out[0] + begin, (float *)call->out[1] + begin, (float *)call->out[2] + begin,
+	                    (const float *)call->in[W] + begin, (const float *)call->in[G] + begin,
+	                    (const float *)call->in[M] + begin, (const float *)call->in[V] + begin};
+	rows_loops(call)->adam(&p, end - begin, &a, rows_bits(call, 0));
+}
+
+bool ls_kernel__rows_adam(const ls_op_call *call)
+{
+	return run_map(call, adam);
 }

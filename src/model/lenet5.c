@@ -21,6 +21,6 @@ static int build(ls_net *net, int x)
 const ls_model_def ls_model__lenet5 = {
 	.name = "lenet5",
 	.text = "LeNet-5: two convolutions, two poolings, three dense layers",
-	.reads = LS_READS_POOL | LS_READS_ACTIVATION,
+	.reads = LS_READS_CLASSES | LS_READS_POOL | LS_READS_ACTIVATION,
 	.build = build,
 };

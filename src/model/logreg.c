@@ -9,5 +9,6 @@ static int build(ls_net *net, int x)
 const ls_model_def ls_model__logreg = {
 	.name = "logreg",
 	.text = "logistic regression: one matrix and a bias",
+	.reads = LS_READS_CLASSES,
 	.build = build,
 };

@@ -20,6 +20,6 @@ static int build(ls_net *net, int x)
 const ls_model_def ls_model__mlp = {
 	.name = "mlp",
 	.text = "multilayer perceptron: model.hidden gives the widths",
-	.reads = LS_READS_HIDDEN | LS_READS_ACTIVATION,
+	.reads = LS_READS_CLASSES | LS_READS_HIDDEN | LS_READS_ACTIVATION,
 	.build = build,
 };

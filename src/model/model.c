@@ -65,21 +65,35 @@ static int load(ls_net *net, int64_t samples, int64_t batch, bool shuffle)
 	return ls_op_append(net->program, &spec);
 }
 
-/* load, forward, loss; returns the loss. */
+/* A part's rows of the batch. */
+static int load_text(ls_net *net, int64_t samples, int64_t batch, bool training)
+{
+	const ls_model_options *o = net->options;
+	int64_t rows = training ? batch / o->accumulate : batch;
+	return ls_net_append(net, &(ls_op_spec){.kind = "load_tokens", .name = "x",
+	                                        .ints = {samples, batch, o->seed, training, o->width, net->part * rows, rows},
+	                                        .int_count = 7});
+}
+
+/* load, forward, loss; returns the loss. Each of several parts has the mean of its own rows, divided by their number. */
 static int forward(ls_net *net, const ls_model_def *def, int64_t samples, int64_t batch, bool training)
 {
-	int x = load(net, samples, batch, training), logits, p;
+	bool text = def->reads & LS_READS_TEXT;
+	int x = text ? load_text(net, samples, batch, training) : load(net, samples, batch, training), logits, p;
+	ls_op_spec loss = {.kind = "cross_entropy", .name = net->options->accumulate > 1 && training ? "loss.of" : LS_MODEL_LOSS,
+	                   .ints = {net->options->accumulate}, .int_count = net->options->accumulate > 1 && training};
 	ls_shape shape;
 	net->training = training;
 	logits = x < 0 ? -1 : def->build(net, x);
 	if (logits < 0)
 		return -1;
 	shape = ls_program_value(net->program, logits)->shape;
-	logits = ls_op_append(net->program, &(ls_op_spec){.kind = "reshape", .name = LS_MODEL_LOGITS, .inputs = {logits},
-	                                                  .input_count = 1, .ints = {shape.dim[0], shape.dim[1]}, .int_count = 2});
-	p = ls_op_append(net->program, &(ls_op_spec){.kind = "softmax", .name = "softmax", .inputs = {logits}, .input_count = 1});
-	return ls_op_append(net->program, &(ls_op_spec){.kind = "cross_entropy", .name = LS_MODEL_LOSS,
-	                                                .inputs = {logits, p, p + 1, p + 2, x + 1}, .input_count = 5});
+	logits = ls_net_append(net, &(ls_op_spec){.kind = "reshape", .name = LS_MODEL_LOGITS, .inputs = {logits},
+	                                          .input_count = 1, .ints = {shape.dim[0], shape.dim[1]}, .int_count = 2});
+	p = ls_net_append(net, &(ls_op_spec){.kind = "softmax", .name = "softmax", .inputs = {logits}, .input_count = 1});
+	memcpy(loss.inputs, (int[]){logits, p, p + 1, p + 2, x + 1}, 5 * sizeof(int));
+	loss.input_count = 5;
+	return ls_net_append(net, &loss);
 }
 
 static void append_commit(ls_program *program, const int *values, int count)
@@ -150,6 +164,32 @@ done:
 	return status;
 }
 
+/* Of all gradients together at most the norm options.clip (spec/ops.md, clip_scale). */
+static void clip(ls_program *program, const ls_net *net, int *grads, int count)
+{
+	double norm = net->options->optim.clip;
+	int *part = norm > 0 ? ls_alloc((size_t)count, sizeof *part) : NULL, scale;
+	char name[LS_NAME_MAX];
+	if (norm <= 0)
+		return;
+	if (!part) {
+		ls_program_fail(program, LS_ERR_NOMEM, "no memory for %d gradients", count);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof name, "%.80s.square", ls_program_value(program, grads[i])->name);
+		part[i] = ls_op_append(program, &(ls_op_spec){.kind = "square_sum", .name = name, .inputs = {grads[i]}, .input_count = 1});
+	}
+	scale = ls_op_append(program, &(ls_op_spec){.kind = "clip_scale", .name = "clip", .more_inputs = part, .input_count = count,
+	                                            .nums = {norm}, .num_count = 1});
+	for (int i = 0; i < count && !ls_program_failed(program); i++) {
+		snprintf(name, sizeof name, "%.80s.clipped", ls_program_value(program, grads[i])->name);
+		grads[i] = ls_op_append(program, &(ls_op_spec){.kind = "scale_by", .name = name, .inputs = {grads[i], scale},
+		                                               .input_count = 2});
+	}
+	ls_free(part);
+}
+
 /* One op that makes the next value of each parameter. */
 static void update(ls_program *program, const ls_net *net, const ls_optim_def *optim, const int *wanted, const int *grads)
 {
@@ -169,8 +209,36 @@ static void update(ls_program *program, const ls_net *net, const ls_optim_def *o
 	}
 }
 
+/* What the parts before gave, plus this one's. */
+static int add_part(ls_program *program, int sum, int value, const char *name)
+{
+	return ls_op_append(program, &(ls_op_spec){.kind = "add", .name = name, .inputs = {sum, value}, .input_count = 2});
+}
+
+/* Forward and backward of each part of the batch, one after the other; the gradients add up in that order. */
+static void differentiate(ls_program *program, ls_net *net, const ls_model_def *def, const int *wanted, int *grads, int count)
+{
+	const ls_model_options *o = net->options;
+	int *of_part = ls_alloc((size_t)count, sizeof *of_part), loss, sum = -1;
+	char name[LS_NAME_MAX];
+	if (!of_part)
+		ls_program_fail(program, LS_ERR_NOMEM, "no memory for %d gradients", count);
+	for (net->part = 0; net->part < o->accumulate && !ls_program_failed(program); net->part++) {
+		loss = forward(net, def, o->samples, o->batch, true);
+		ls_autodiff(program, loss, wanted, count, of_part);
+		for (int i = 0; i < count && !ls_program_failed(program); i++) {
+			snprintf(name, sizeof name, "d.%.70s.parts%d", ls_program_value(program, wanted[i])->name, net->part + 1);
+			grads[i] = net->part ? add_part(program, grads[i], of_part[i], name) : of_part[i];
+		}
+		snprintf(name, sizeof name, net->part + 1 == o->accumulate ? LS_MODEL_LOSS : "loss.parts%d", net->part + 1);
+		sum = net->part ? add_part(program, sum, loss, name) : loss;
+	}
+	net->part = 0;
+	ls_free(of_part);
+}
+
 /* Gradients of all parameters, then one update op each, then commit of the whole new state. */
-static void backward(ls_program *program, const ls_net *net, const ls_optim_def *optim, const state_list *state, int loss)
+static void train(ls_program *program, ls_net *net, const ls_model_def *def, const ls_optim_def *optim, const state_list *state)
 {
 	int count = 0;
 	int *wanted = ls_alloc((size_t)net->count, sizeof *wanted), *grads = ls_alloc((size_t)net->count, sizeof *grads);
@@ -183,7 +251,9 @@ static void backward(ls_program *program, const ls_net *net, const ls_optim_def 
 	for (int i = 0; i < net->count; i++)
 		if (!net->parameter[i].buffer)
 			wanted[count++] = ls_program_find(program, net->parameter[i].name);
-	ls_autodiff(program, loss, wanted, count, grads);
+	differentiate(program, net, def, wanted, grads, count);
+	if (!ls_program_failed(program))
+		clip(program, net, grads, count);
 	update(program, net, optim, wanted, grads);
 	for (int i = 0; i < state->count; i++) {
 		snprintf(name, sizeof name, "%.88s.next", state->tensor[i].name);
@@ -203,6 +273,7 @@ static ls_status declare(ls_net *net, ls_program **program, const state_list *st
 	if (status != LS_OK)
 		return status;
 	net->program = *program;
+	net->sites = 0;
 	for (int i = 0; i < state->count; i++)
 		ls_program_add_state(*program, state->tensor[i].name, &state->tensor[i].shape);
 	return LS_OK;
@@ -212,11 +283,8 @@ static ls_status build_step(ls_model *m, ls_net *net, const ls_model_def *def, c
                             const state_list *state, ls_error *err)
 {
 	ls_status status;
-	int loss;
 	LS_TRY(declare(net, &m->step, state, err));
-	loss = forward(net, def, net->options->samples, net->options->batch, true);
-	if (loss >= 0)
-		backward(m->step, net, optim, state, loss);
+	train(m->step, net, def, optim, state);
 	status = ls_program_finish(m->step, err);
 done:
 	return status;
@@ -249,16 +317,30 @@ static ls_status check_options(const ls_model_options *o, const ls_model_def *de
 		bool given;
 		unsigned bit;
 	} option[] = {
-		{"hidden", o->hidden_count > 0, LS_READS_HIDDEN},
-		{"pool", o->average_pool, LS_READS_POOL},
-		{"activation", o->activation != LS_MODEL_RELU, LS_READS_ACTIVATION},
-		{"width", o->width_scale < 1 || o->width_scale > 1, LS_READS_WIDTH},
-		{"head", o->head != LS_MODEL_HEAD_CIFAR, LS_READS_HEAD},
+		{"model.classes", o->classes, LS_READS_CLASSES},
+		{"model.hidden", o->hidden_count > 0, LS_READS_HIDDEN},
+		{"model.pool", o->average_pool, LS_READS_POOL},
+		{"model.activation", o->activation != LS_MODEL_RELU, LS_READS_ACTIVATION},
+		{"model.width", o->width_scale < 1 || o->width_scale > 1, LS_READS_WIDTH},
+		{"model.head", o->head != LS_MODEL_HEAD_CIFAR, LS_READS_HEAD},
+		{"model.preset", o->preset != LS_MODEL_PRESET_NONE, LS_READS_TEXT},
+		{"model.layers", o->layers, LS_READS_TEXT},
+		{"model.heads", o->heads, LS_READS_TEXT},
+		{"model.embedding", o->embedding, LS_READS_TEXT},
+		{"model.context", o->context, LS_READS_TEXT},
+		{"model.vocab", o->vocab, LS_READS_TEXT},
+		{"model.dropout", o->dropout > 0, LS_READS_TEXT},
+		{"train.accumulate", o->accumulate > 1, LS_READS_TEXT},
 	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
 		if (option[i].given && !(def->reads & option[i].bit))
-			return ls_error_set(err, LS_ERR_INPUT, "model.%s: found a value, expected none: %s does not read it\n  hint: remove it",
+			return ls_error_set(err, LS_ERR_INPUT, "%s: found a value, expected none: %s does not read it\n  hint: remove it",
 			                    option[i].name, def->name);
+	if (def->reads & LS_READS_CLASSES && o->classes < 2)
+		return ls_error_set(err, LS_ERR_INPUT, "model.classes: found nothing, expected the number of classes, which %s needs", def->name);
+	if (o->accumulate < 1 || o->batch % o->accumulate)
+		return ls_error_set(err, LS_ERR_INPUT, "train.accumulate: found %lld, expected a divisor of train.batch = %lld",
+		                    (long long)o->accumulate, (long long)o->batch);
 	return LS_OK;
 }
 

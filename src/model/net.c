@@ -45,9 +45,21 @@ static int state(ls_net *net, const char *layer, const char *suffix, ls_shape sh
 	return ls_op_append(net->program, &stand_in);
 }
 
-static int parameter(ls_net *net, const char *layer, const char *suffix, ls_shape shape, ls_init init)
+int ls_net_parameter(ls_net *net, const char *layer, const char *suffix, ls_shape shape, ls_init init)
 {
 	return state(net, layer, suffix, shape, init, false);
+}
+
+int ls_net_append(ls_net *net, const ls_op_spec *spec)
+{
+	char name[LS_NAME_MAX];
+	ls_op_spec of_part = *spec;
+	if (!net->part)
+		return ls_op_append(net->program, spec);
+	if (snprintf(name, sizeof name, "part%d.%s", net->part + 1, spec->name) >= (int)sizeof name)
+		return ls_program_fail(net->program, LS_ERR_INPUT, "the name '%s' is too long", spec->name);
+	of_part.name = name;
+	return ls_op_append(net->program, &of_part);
 }
 
 /* PyTorch's default for linear and convolution: uniform within ±1/√fan_in. */
@@ -70,7 +82,7 @@ static int flatten(ls_net *net, int x, const char *layer)
 	ls_op_spec spec = {.kind = "reshape", .name = name, .inputs = {x}, .input_count = 1,
 	                   .ints = {rows, ls_shape_count(shape_of(net, x)) / rows}, .int_count = 2};
 	snprintf(name, sizeof name, "%.80s.flat", layer);
-	return ls_op_append(net->program, &spec);
+	return ls_net_append(net, &spec);
 }
 
 static int linear(ls_net *net, int x, const char *name, int64_t out, const ls_init *init)
@@ -84,9 +96,9 @@ static int linear(ls_net *net, int x, const char *name, int64_t out, const ls_in
 	if (x < 0)
 		return -1;
 	in = shape_of(net, x)->dim[1];
-	weight = parameter(net, name, "weight", (ls_shape){2, {out, in}}, init ? *init : by_fan_in(in));
-	bias = parameter(net, name, "bias", (ls_shape){1, {out}}, init ? zero : by_fan_in(in));
-	return ls_op_append(net->program, &(ls_op_spec){.kind = "matmul", .name = name, .inputs = {x, weight, bias}, .input_count = 3,
+	weight = ls_net_parameter(net, name, "weight", (ls_shape){2, {out, in}}, init ? *init : by_fan_in(in));
+	bias = ls_net_parameter(net, name, "bias", (ls_shape){1, {out}}, init ? zero : by_fan_in(in));
+	return ls_net_append(net, &(ls_op_spec){.kind = "matmul", .name = name, .inputs = {x, weight, bias}, .input_count = 3,
 	                                                .ints = {0, 1}, .int_count = 2});
 }
 
@@ -113,10 +125,10 @@ static int convolution(ls_net *net, int x, const char *name, const ls_conv *conv
 	in = shape_of(net, x)->dim[1];
 	weight_init = normal ? (ls_init){LS_INIT_NORMAL, ls_sqrt(2.0 / (double)(conv->out * area))} : by_fan_in(in * area);
 	spec.inputs[0] = x;
-	spec.inputs[1] = parameter(net, name, "weight", (ls_shape){4, {conv->out, in, conv->kernel, conv->kernel}}, weight_init);
+	spec.inputs[1] = ls_net_parameter(net, name, "weight", (ls_shape){4, {conv->out, in, conv->kernel, conv->kernel}}, weight_init);
 	if (conv->bias)
-		spec.inputs[2] = parameter(net, name, "bias", (ls_shape){1, {conv->out}}, normal ? zero : weight_init);
-	return ls_op_append(net->program, &spec);
+		spec.inputs[2] = ls_net_parameter(net, name, "bias", (ls_shape){1, {conv->out}}, normal ? zero : weight_init);
+	return ls_net_append(net, &spec);
 }
 
 int ls_net_conv(ls_net *net, int x, const char *name, int64_t out, int64_t kernel, int64_t stride, int64_t pad)
@@ -140,11 +152,11 @@ static void batch_statistics(ls_net *net, int x, const char *name, int statistic
 		                "  hint: batch norm divides by the spread of a batch; a larger train.batch has one", name);
 		return;
 	}
-	statistic[0] = ls_op_append(net->program, &(ls_op_spec){.kind = "channel_stats", .name = name, .inputs = {x}, .input_count = 1});
+	statistic[0] = ls_net_append(net, &(ls_op_spec){.kind = "channel_stats", .name = name, .inputs = {x}, .input_count = 1});
 	statistic[1] = statistic[0] + 1;
 	for (int i = 0; i < 2; i++) {
 		snprintf(next, sizeof next, "%.80s.running_%s", name, i ? "var" : "mean");
-		ls_op_append(net->program, &(ls_op_spec){.kind = "running_average", .name = next, .inputs = {running[i], statistic[i]},
+		ls_net_append(net, &(ls_op_spec){.kind = "running_average", .name = next, .inputs = {running[i], statistic[i]},
 		                                         .input_count = 2, .nums = {0.1, i ? n / (n - 1.0) : 1.0}, .num_count = 2});
 	}
 }
@@ -158,8 +170,8 @@ int ls_net_batch_norm(ls_net *net, int x, const char *name)
 	if (x < 0)
 		return -1;
 	shape.dim[0] = shape_of(net, x)->dim[1];
-	weight = parameter(net, name, "weight", shape, one);
-	bias = parameter(net, name, "bias", shape, zero);
+	weight = ls_net_parameter(net, name, "weight", shape, one);
+	bias = ls_net_parameter(net, name, "bias", shape, zero);
 	running[0] = state(net, name, "running_mean", shape, zero, true);
 	running[1] = state(net, name, "running_var", shape, one, true);
 	if (net->training) {
@@ -167,9 +179,9 @@ int ls_net_batch_norm(ls_net *net, int x, const char *name)
 		statistic = of_batch;
 	}
 	snprintf(root, sizeof root, "%.80s.rsqrt", name);
-	r = ls_op_append(net->program, &(ls_op_spec){.kind = "rsqrt_eps", .name = root, .inputs = {statistic[1]}, .input_count = 1,
+	r = ls_net_append(net, &(ls_op_spec){.kind = "rsqrt_eps", .name = root, .inputs = {statistic[1]}, .input_count = 1,
 	                                             .nums = {1e-5}, .num_count = 1});
-	return ls_op_append(net->program, &(ls_op_spec){.kind = "batch_norm", .name = name,
+	return ls_net_append(net, &(ls_op_spec){.kind = "batch_norm", .name = name,
 	                                                .inputs = {x, statistic[0], r, weight, bias}, .input_count = 5});
 }
 
@@ -178,7 +190,7 @@ static int simple(ls_net *net, const char *kind, int x, const char *name, const 
 	ls_op_spec spec = {.kind = kind, .name = name, .inputs = {x}, .input_count = 1, .int_count = count};
 	for (int i = 0; i < count; i++)
 		spec.ints[i] = ints[i];
-	return ls_op_append(net->program, &spec);
+	return ls_net_append(net, &spec);
 }
 
 int ls_net_relu(ls_net *net, int x, const char *name)
@@ -212,7 +224,7 @@ int ls_net_adaptive_avgpool(ls_net *net, int x, const char *name, int64_t out_he
 
 int ls_net_add(ls_net *net, int a, int b, const char *name)
 {
-	return ls_op_append(net->program, &(ls_op_spec){.kind = "add", .name = name, .inputs = {a, b}, .input_count = 2});
+	return ls_net_append(net, &(ls_op_spec){.kind = "add", .name = name, .inputs = {a, b}, .input_count = 2});
 }
 
 int64_t ls_net_channels(const ls_net *net, int64_t channels)

@@ -27,9 +27,16 @@ typedef struct ls_net {
 	ls_program *program;
 	bool discovering;
 	bool training; /* batch norm takes its statistics from the batch, and averages them */
+	int part;      /* which part of the batch is being emitted, from 0 */
+	int64_t sites; /* dropouts emitted so far */
 	ls_parameter *parameter;
 	int count, room;
 } ls_net;
+
+/* What layers are made of. A parameter of a layer that was emitted for an earlier part of the batch is the same one; names
+ * of ops get the part before them, from the second on. */
+int ls_net_parameter(ls_net *net, const char *layer, const char *suffix, ls_shape shape, ls_init init);
+int ls_net_append(ls_net *net, const ls_op_spec *spec);
 
 /* All take and return value numbers, −1 after a failure (which is sticky on the program). Names are those of torchvision:
  * `name`.weight, `name`.bias. */
@@ -60,18 +67,26 @@ int64_t ls_net_channels(const ls_net *net, int64_t channels);
 
 /* Options of a job's `model` that not every model has. One that a model does not read must keep its default: otherwise two
  * jobs of one meaning would have two ids. */
-enum { LS_READS_HIDDEN = 1, LS_READS_POOL = 2, LS_READS_WIDTH = 4, LS_READS_HEAD = 8, LS_READS_ACTIVATION = 16 };
+enum {
+	LS_READS_CLASSES = 1, /* which must be given then */
+	LS_READS_HIDDEN = 2,
+	LS_READS_POOL = 4,
+	LS_READS_WIDTH = 8,
+	LS_READS_HEAD = 16,
+	LS_READS_ACTIVATION = 32,
+	LS_READS_TEXT = 64 /* tokens instead of pictures, and the options of gpt2 */
+};
 
 typedef struct ls_model_def {
 	const char *name;
 	const char *text; /* one line for people */
 	unsigned reads; /* LS_READS_… */
-	/* From the batch x (N, C, H, W) to the logits (N, classes). */
+	/* From the batch x (N, C, H, W) to the logits (N, classes), or from tokens (N, T) to (N·T, vocabulary). */
 	int (*build)(ls_net *net, int x);
 } ls_model_def;
 
 extern const ls_model_def ls_model__logreg, ls_model__mlp, ls_model__lenet5, ls_model__vgg11, ls_model__vgg16, ls_model__resnet18,
-	ls_model__resnet50;
+	ls_model__resnet50, ls_model__gpt2;
 const ls_model_def *ls_model__find(const char *arch, ls_error *err);
 
 #endif

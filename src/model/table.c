@@ -10,6 +10,7 @@ static const ls_model_def *const table[] = {
 	&ls_model__vgg16,
 	&ls_model__resnet18,
 	&ls_model__resnet50,
+	&ls_model__gpt2,
 };
 enum { COUNT = sizeof table / sizeof *table, LIST_MAX = 512 };
 
@@ -32,6 +33,14 @@ const ls_model_def *ls_model__find(const char *arch, ls_error *err)
 ls_status ls_model_check(const char *arch, ls_error *err)
 {
 	return ls_model__find(arch, err) ? LS_OK : LS_ERR_NOT_FOUND;
+}
+
+bool ls_model_reads_text(const char *arch)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (!strcmp(table[i]->name, arch))
+			return table[i]->reads & LS_READS_TEXT;
+	return false;
 }
 
 const char *ls_model_name(size_t index)

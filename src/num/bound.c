@@ -42,6 +42,11 @@ double ls_bound_t(ls_bound bound, double norm)
 	return slack * norm * (1.0 + 0x1p-20);
 }
 
+double ls_bound_norm(ls_bound bound, double t)
+{
+	return t / (((double)bound.depth + 3.0) * 0x1p-53);
+}
+
 double ls_bound_floor(ls_bound bound)
 {
 	return bound.kind == LS_BOUND_FP32 ? (double)bound.terms * 0x1p-148 : 0;

@@ -143,20 +143,28 @@ static double read_residuals(const double *low, const uint64_t *any, bool *none)
 	return sum;
 }
 
-/* Stage 1: E = hi + Σr, hi exact. `magnitude` ≥ Σ|p|·(1+2^-21). */
-static bool one_bin(const float *a, const float *b, int64_t n, double magnitude, int bits, float *out)
+ls_num__bin_sum ls_num__fill_portable(double start, const float *a, const float *b, int64_t n)
 {
-	bin v = bin_for(exponent_above(magnitude));
+	bin v = {.start = start};
 	double acc[LANES], low[LANES] = {0};
 	uint64_t any[LANES] = {0};
-	bool exact;
-	start_lanes(acc, v);
+	ls_num__bin_sum sum;
 	int64_t i = 0;
+	start_lanes(acc, v);
 	for (; i + LANES <= n; i += LANES)
 		fill_one(acc, low, any, a + i, b + i, LANES);
 	fill_one(acc, low, any, a + i, b + i, (int)(n - i));
-	double rest = read_residuals(low, any, &exact);
-	return settle(read_lanes(acc, v), rest, exact ? 0 : residual_error(n, v.step), bits, out);
+	sum.rest = read_residuals(low, any, &sum.exact);
+	sum.high = read_lanes(acc, v);
+	return sum;
+}
+
+/* Stage 1: E = high + Σr, high exact. `magnitude` ≥ Σ|p|·(1+2^-21). */
+static bool one_bin(const float *a, const float *b, int64_t n, double magnitude, int bits, ls_num__fill fill, float *out)
+{
+	bin v = bin_for(exponent_above(magnitude));
+	ls_num__bin_sum sum = fill(v.start, a, b, n);
+	return settle(sum.high, sum.rest, sum.exact ? 0 : residual_error(n, v.step), bits, out);
 }
 
 /* Stage 2: the residuals of the first bin go through a second, which total cancellation in the first leaves to decide.
@@ -190,10 +198,24 @@ static float wide_dot(const float *a, const float *b, int64_t n, int bits)
 	return ls_sum_round(&sum, bits);
 }
 
+/* The stages beyond plain FP64, for magnitude > 0. */
+static float by_bins(const float *a, const float *b, int64_t n, double magnitude, int bits, ls_num__dot_stage from,
+                     ls_num__fill fill, ls_num__dot_stage *settled)
+{
+	float out;
+	*settled = LS_NUM__DOT_BIN;
+	if (from <= LS_NUM__DOT_BIN && one_bin(a, b, n, magnitude, bits, fill, &out))
+		return out;
+	*settled = LS_NUM__DOT_BINS;
+	if (two_bins(a, b, n, magnitude, bits, &out))
+		return out;
+	*settled = LS_NUM__DOT_WIDE;
+	return wide_dot(a, b, n, bits);
+}
+
 float ls_num__dot(const float *a, const float *b, int64_t n, int bits, ls_num__dot_stage from,
                   ls_num__dot_stage *settled)
 {
-	float out;
 	*settled = LS_NUM__DOT_WIDE;
 	if (n >= LS_TERMS_MAX || from >= LS_NUM__DOT_WIDE)
 		return wide_dot(a, b, n, bits);
@@ -208,14 +230,14 @@ float ls_num__dot(const float *a, const float *b, int64_t n, int bits, ls_num__d
 	if (from <= LS_NUM__DOT_PLAIN && !ls_ambiguous(c, ls_bound_t(ls_bound_fp64(n / LANES + 10), s), bits))
 		return ls_round_f64(c, bits);
 	s *= 1.0 + 0x1p-20; /* S ≥ Σ|p|·(1+2^-21), though summed in FP64 */
-	*settled = LS_NUM__DOT_BIN;
-	if (from <= LS_NUM__DOT_BIN && one_bin(a, b, n, s, bits, &out))
-		return out;
-	*settled = LS_NUM__DOT_BINS;
-	if (two_bins(a, b, n, s, bits, &out))
-		return out;
-	*settled = LS_NUM__DOT_WIDE;
-	return wide_dot(a, b, n, bits);
+	return by_bins(a, b, n, s, bits, from, ls_num__fill_portable, settled);
+}
+
+float ls_num__dot_within(const float *a, const float *b, int64_t n, double magnitude, int bits, ls_num__fill fill,
+                         ls_num__dot_stage *settled)
+{
+	*settled = LS_NUM__DOT_PLAIN;
+	return magnitude > 0 ? by_bins(a, b, n, magnitude, bits, LS_NUM__DOT_BIN, fill, settled) : 0.0f;
 }
 
 float ls_dot_exact(const float *a, const float *b, int64_t n, int bits)

@@ -79,11 +79,10 @@ static bool name_outputs(ls_program *program, const ls_op_def *def, const ls_op_
 	return true;
 }
 
-/* Everything is FP32 but the labels that the loss reads, and the state root, which nothing reads. */
+/* Everything is FP32 but tokens and labels, and the state root, which nothing reads. */
 static bool may_read(const ls_op_def *def, int input, ls_dtype dtype)
 {
-	bool labels = (def == &ls_op__cross_entropy && input == 4) || (def == &ls_op__cross_entropy_grad && input == 1);
-	return dtype == (labels ? LS_I32 : LS_F32);
+	return dtype == (input < 32 && def->integers >> input & 1 ? LS_I32 : LS_F32);
 }
 
 /* An entry of the rounding log numbers an element of a product in 32 bits. */
@@ -139,5 +138,18 @@ void ls_op__emit_grad(ls_op_grad *g, int input, const char *kind, const int *inp
 	memcpy(spec.inputs, inputs, (size_t)input_count * sizeof *inputs);
 	if (int_count)
 		memcpy(spec.ints, ints, (size_t)int_count * sizeof *ints);
+	g->in_grad[input] = ls_op_append(g->program, &spec);
+}
+
+void ls_op__emit_same(ls_op_grad *g, int input)
+{
+	char name[LS_NAME_MAX];
+	ls_op_spec spec = {.kind = g->op->kind, .name = name, .inputs = {g->out_grad[0]}, .input_count = 1,
+	                   .int_count = g->op->int_count, .num_count = g->op->num_count};
+	if (!g->wanted[input])
+		return;
+	ls_op_grad_name(g, input, name);
+	memcpy(spec.ints, g->op->ints, sizeof spec.ints);
+	memcpy(spec.nums, g->op->nums, sizeof spec.nums);
 	g->in_grad[input] = ls_op_append(g->program, &spec);
 }

@@ -1,10 +1,12 @@
-/* channel_dot: R(rsum(a·b)) over each channel of two tensors (N, C, H, W), the planes of the images being its runs. Output
- * (C). With dy and the normalised x it is the gradient of batch_norm's γ. */
+/* channel_dot: R(rsum(a·b)) over each channel of two tensors (N, C, H, W), the planes of the images being its runs, or over each
+ * column of two matrices (N, C), strided sums. Output (C). With dy and the normalised x it is the gradient of batch_norm's or
+ * layer_norm's γ. */
 #include "op/norm.h"
 
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
-	if (!ls_op__arity(program, op, 2, 2, 0, 0) || !ls_op__channels_fit(program, op, 0, 0, -1) ||
+	if (!ls_op__arity(program, op, 2, 2, 0, 0) ||
+	    (ls_op__input(program, op, 0)->shape.rank != 2 && !ls_op__channels_fit(program, op, 0, 0, -1)) ||
 	    !ls_op__expect(program, op, ls_shape_equal(&ls_op__input(program, op, 0)->shape, &ls_op__input(program, op, 1)->shape),
 	                   "two tensors of one shape"))
 		return false;
@@ -18,9 +20,21 @@ static double product(const ls_reader *r, float unused, int64_t index)
 	return (double)ls_read_f32(r, 0, index) * (double)ls_read_f32(r, 1, index);
 }
 
+static double column(const ls_reader *r, const ls_shape *x, int64_t channel)
+{
+	ls_rsum_column sum;
+	ls_rsum_column_init(&sum);
+	for (int64_t n = 0; n < x->dim[0]; n++)
+		ls_rsum_column_push(&sum, product(r, 0, n * x->dim[1] + channel));
+	return ls_rsum_column_finish(&sum);
+}
+
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
-	return ls_op__round(r, 0, ls_op__channel_rsum(r, &ls_reader_input(r, 0)->shape, index, product, 0));
+	const ls_shape *x = &ls_reader_input(r, 0)->shape;
+	if (x->rank == 2)
+		return ls_op__round(r, 0, column(r, x, index));
+	return ls_op__round(r, 0, ls_op__channel_rsum(r, x, index, product, 0));
 }
 
 const ls_op_def ls_op__channel_dot = {

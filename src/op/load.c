@@ -40,7 +40,7 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 }
 
 /* Steps 1…⌊samples/batch⌋ are epoch 0, and so on; samples left over at an epoch's end are dropped. */
-static int64_t sample_at(const ls_reader *r, int64_t in_batch)
+int64_t ls_op__sample_at(const ls_reader *r, int64_t in_batch)
 {
 	const int64_t *a = r->op->ints;
 	uint64_t per_epoch = (uint64_t)(a[SAMPLES] / a[BATCH]), step = r->step - 1;
@@ -74,11 +74,11 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 	const uint8_t *sample;
 	double byte;
 	if (output == 1)
-		return (uint32_t)r->samples->label(r->samples->context, sample_at(r, index));
+		return (uint32_t)r->samples->label(r->samples->context, ls_op__sample_at(r, index));
 	channel = index % size / (a[H] * a[W]);
 	y = index / a[W] % a[H];
 	x = index % a[W];
-	sample = r->samples->sample(r->samples->context, sample_at(r, in_batch));
+	sample = r->samples->sample(r->samples->context, ls_op__sample_at(r, in_batch));
 	byte = (double)(r->op->int_count == INTS ? augmented(r, sample, in_batch, channel, y, x) : sample[index % size]);
 	return ls_op__round(r, 0, (byte - r->op->nums[channel]) / r->op->nums[a[C] + channel]);
 }

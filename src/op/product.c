@@ -21,30 +21,93 @@ static int64_t patch_index(const ls_patches *p, int64_t position, int64_t tap)
 	return ((image * p->channels + channel) * p->height + y) * p->width + x; // (N, C, H, W)
 }
 
+int64_t ls_slice_offset(const ls_slicing *s, int64_t slice)
+{
+	return slice / s->group * s->outer_stride + slice % s->group * s->inner_stride;
+}
+
+static int64_t strided_index(const ls_operand *o, int64_t row, int64_t k)
+{
+	int64_t start = 0;
+	if (o->slicing.rows) {
+		start = ls_slice_offset(&o->slicing, row / o->slicing.rows);
+		row %= o->slicing.rows;
+	}
+	if ((o->mask == LS_MASK_UPTO && k > row) || (o->mask == LS_MASK_FROM && k < row))
+		return -1;
+	return start + row * o->row_stride + k / o->inner * o->outer_stride + k % o->inner * o->inner_stride;
+}
+
 int64_t ls_operand_index(const ls_operand *o, int64_t row, int64_t k)
 {
 	switch (o->kind) {
-	case LS_OPERAND_STRIDED: return row * o->row_stride + k / o->inner * o->outer_stride + k % o->inner * o->inner_stride;
+	case LS_OPERAND_STRIDED: return strided_index(o, row, k);
 	case LS_OPERAND_PATCHES: return patch_index(&o->patches, row, k);
 	case LS_OPERAND_PATCHES_T: return patch_index(&o->patches, k, row);
 	}
 	return -1;
 }
 
-int64_t ls_product_out_index(const ls_product *p, int64_t i, int64_t j)
+int64_t ls_product_b_row(const ls_product *p, int64_t i, int64_t j)
 {
-	return i * p->row_stride + j / p->inner * p->outer_stride + j % p->inner * p->inner_stride;
+	return p->slicing.rows ? i / p->slicing.rows * p->columns + j : j;
 }
 
-/* The layouts of outputs are either (rows, columns) or (outer, rows, inner): both are undone by division. */
+int64_t ls_product_b_rows(const ls_product *p)
+{
+	return p->slicing.rows ? p->rows / p->slicing.rows * p->columns : p->columns;
+}
+
+bool ls_product_masked(const ls_product *p, int64_t i, int64_t j)
+{
+	return p->causal && j > (p->slicing.rows ? i % p->slicing.rows : i);
+}
+
+int64_t ls_product_out_index(const ls_product *p, int64_t i, int64_t j)
+{
+	int64_t start = 0;
+	if (p->slicing.rows) {
+		start = ls_slice_offset(&p->slicing, i / p->slicing.rows);
+		i %= p->slicing.rows;
+	}
+	return start + i * p->row_stride + j / p->inner * p->outer_stride + j % p->inner * p->inner_stride;
+}
+
+/* Slices lie one behind the other, (outer, inner, row, column), or side by side, (outer, row, inner, column). */
+static void locate_in_slices(const ls_product *p, int64_t index, int64_t *i, int64_t *j)
+{
+	const ls_slicing *s = &p->slicing;
+	int64_t outer = index / s->outer_stride, inner, row, rest = index % s->outer_stride;
+	if (s->group == 1) { // one slice is both
+		inner = 0;
+		row = rest / p->row_stride;
+		*j = rest % p->row_stride;
+	} else if (s->inner_stride >= p->row_stride) {
+		inner = rest / s->inner_stride;
+		row = rest % s->inner_stride / p->row_stride;
+		*j = rest % p->row_stride;
+	} else {
+		row = rest / p->row_stride;
+		inner = rest % p->row_stride / s->inner_stride;
+		*j = rest % s->inner_stride;
+	}
+	*i = (outer * s->group + inner) * s->rows + row;
+}
+
+/* The layouts of outputs are (rows, columns), (columns, rows) or (outer, rows, inner): all are undone by division. */
 void ls_product_locate(const ls_product *p, int64_t out_index, int64_t *i, int64_t *j)
 {
-	if (p->inner == p->columns) {
+	if (p->slicing.rows) {
+		locate_in_slices(p, out_index, i, j);
+	} else if (p->inner == p->columns && (p->row_stride < p->inner_stride || p->rows == 1)) {
+		*i = out_index % p->inner_stride / p->row_stride;
+		*j = out_index / p->inner_stride;
+	} else if (p->inner == p->columns) {
 		*i = out_index / p->row_stride;
-		*j = out_index % p->row_stride;
+		*j = out_index % p->row_stride / p->inner_stride;
 	} else {
 		*i = out_index % p->outer_stride / p->row_stride;
-		*j = out_index / p->outer_stride * p->inner + out_index % p->row_stride;
+		*j = out_index / p->outer_stride * p->inner + out_index % p->row_stride / p->inner_stride;
 	}
 }
 
@@ -80,8 +143,11 @@ float ls_product_pinned(const ls_reader *r, const ls_product *p, int64_t i, int6
 {
 	bool finite = true;
 	float sum = 0, acc = 0;
+	int64_t b_row = ls_product_b_row(p, i, j);
+	if (ls_product_masked(p, i, j))
+		return 0;
 	for (int64_t k = 0; k < p->terms; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, b_row, k);
 		if (k && k % LS_PINNED_BLOCK == 0) {
 			sum = k == LS_PINNED_BLOCK ? acc : sum + acc;
 			acc = 0;
@@ -98,9 +164,10 @@ float ls_product_pinned(const ls_reader *r, const ls_product *p, int64_t i, int6
 
 void ls_product_sum(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, ls_sum *out)
 {
+	int64_t b_row = ls_product_b_row(p, i, j);
 	ls_sum_init(out);
-	for (int64_t k = 0; k < p->terms; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+	for (int64_t k = 0; k < p->terms && !ls_product_masked(p, i, j); k++) {
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, b_row, k);
 		if (a >= 0 && b >= 0)
 			ls_sum_add(out, ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b));
 	}

@@ -15,9 +15,7 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	for (int i = 1; i < op->input_count; i++)
 		if (!ls_op__expect(program, op, ls_shape_equal(w, &ls_op__input(program, op, i)->shape), "tensors of one shape"))
 			return false;
-	if (!ls_op__expect(program, op, op->ints[SCHEDULE] >= LS_SCHEDULE_CONSTANT && op->ints[SCHEDULE] <= LS_SCHEDULE_COSINE &&
-	                                    op->ints[EVERY] >= 1 && op->ints[WARMUP] >= 0 && op->ints[WARMUP] < op->ints[STEPS],
-	                   "a schedule whose warm-up is shorter than the run"))
+	if (!ls_op__schedule_fits(program, op, op->ints[SCHEDULE], op->ints[EVERY], op->ints[WARMUP], op->ints[STEPS]))
 		return false;
 	out[0] = (ls_value){.dtype = LS_F32, .bits = ls_program_state_bits(program), .shape = *w};
 	out[1] = out[0];

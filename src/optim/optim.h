@@ -4,6 +4,6 @@
 
 #include <lockstep/optim.h>
 
-extern const ls_optim_def ls_optim__sgd;
+extern const ls_optim_def ls_optim__adam, ls_optim__adamw, ls_optim__sgd;
 
 #endif

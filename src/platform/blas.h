@@ -16,7 +16,7 @@ typedef struct ls_blas_recipe {
 	bool (*prepare)(void *library, char *kernels, size_t size);
 } ls_blas_recipe;
 
-/* The open, close and product of such a platform. The recipe is borrowed. */
+/* The open, close, product and depth of such a platform. The recipe is borrowed. */
 ls_status ls_platform__blas_open(ls_platform *p, const ls_blas_recipe *recipe, ls_error *err);
 void ls_platform__blas_close(ls_platform *p);
 int64_t ls_platform__blas_depth(const ls_product *product);

@@ -214,6 +214,7 @@ static ls_status open_naive(ls_platform *platform, ls_error *err)
 	}
 	for (int i = 0; i < naive->workers; i++)
 		naive->spaces[i] = &naive->worker[i].space;
+	ls_kernel__portable(&platform->table); // for what others do by special instructions
 	snprintf(platform->description, sizeof platform->description, "naive");
 	return LS_OK;
 }

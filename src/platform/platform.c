@@ -57,6 +57,8 @@ void ls_platform_free(ls_platform *p)
 		return;
 	if (p->def)
 		p->def->close(p);
+	ls_kernel__slices_free(&p->slices);
+	ls_kernel__exact_free(&p->exact);
 	ls_pool_free(p->pool);
 	ls_free(p);
 }
@@ -99,9 +101,27 @@ ls_status ls_platform_check_depth(const char *name, const ls_program *program, c
 	                    (long long)arithmetic->depth, (long long)least, name, deepest);
 }
 
+static ls_status product_part(void *context, const ls_product_call *part, ls_error *err)
+{
+	ls_platform *p = context;
+	return p->def->product(p, part, err);
+}
+
 ls_status ls_platform_product(ls_platform *p, const ls_product_call *call, ls_error *err)
 {
+	if (ls_kernel__is_sliced(call->product))
+		return ls_kernel__slices_run(&p->slices, call, product_part, p, err);
 	return p->def->product(p, call, err);
+}
+
+ls_status ls_platform_exact(ls_platform *p, const ls_exact_call *call, ls_error *err)
+{
+	return ls_kernel__exact_run(&p->exact, &p->table, call, p->pool, err);
+}
+
+ls_bound ls_platform_bound(const ls_platform *p, const ls_product *product)
+{
+	return ls_bound_fp64(p->def->depth(product) + 2);
 }
 
 ls_status ls_platform_run(ls_platform *p, const ls_op_call *call, ls_error *err)

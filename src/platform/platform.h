@@ -4,7 +4,9 @@
 
 #include <lockstep/platform.h>
 
+#include "kernel/slices.h"
 #include "kernel/table.h"
+#include "kernel/exact.h"
 
 typedef struct ls_platform_def {
 	const char *name;
@@ -12,6 +14,7 @@ typedef struct ls_platform_def {
 	/* Sets platform->state and platform->description; cleans up after itself where it fails. */
 	ls_status (*open)(ls_platform *platform, ls_error *err);
 	void (*close)(ls_platform *platform);
+	/* Neither slices nor masks reach it. */
 	ls_status (*product)(ls_platform *platform, const ls_product_call *call, ls_error *err);
 	int64_t (*depth)(const ls_product *product); /* of its FP64 sums, in additions */
 } ls_platform_def;
@@ -20,6 +23,8 @@ struct ls_platform {
 	const ls_platform_def *def;
 	ls_pool *pool;
 	ls_kernel_table table;
+	ls_slices slices;
+	ls_exact exact;
 	void *state;
 	char description[96];
 };

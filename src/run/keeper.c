@@ -5,10 +5,11 @@
 #include <stdio.h>
 
 struct ls_keeper {
-	ls_run *run; /* its files are synced by the thread; everything else of it is left to the caller */
+	ls_run *run; /* the thread syncs its files and writes its snapshots; everything else of it is left to the caller */
 	ls_worker *worker;
-	ls_buf snapshot; /* the one copy */
-	char snapshot_name[LS_RUN__SNAPSHOT_NAME];
+	const ls_program *program;
+	void **words; /* the one copy of the state, by tensor */
+	uint64_t step;
 	ls_run__head_file head;
 	ls_error failure; /* of the thread; looked at when it waits for work */
 };
@@ -21,7 +22,6 @@ ls_status ls_keeper_open(ls_keeper **out, ls_run *run, ls_error *err)
 	if (!k)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory to write snapshots");
 	k->run = run;
-	ls_buf_init(&k->snapshot, LS_RUN__SNAPSHOT_MAX);
 	LS_TRY(ls_worker_open(&k->worker, err));
 	*out = k;
 	k = NULL;
@@ -35,7 +35,9 @@ void ls_keeper_free(ls_keeper *k)
 	if (!k)
 		return;
 	ls_worker_free(k->worker); // ends what it is at first
-	ls_buf_free(&k->snapshot);
+	for (int s = 0; k->words && s < ls_program_states(k->program); s++)
+		ls_free(k->words[s]);
+	ls_free(k->words);
 	ls_free(k);
 }
 
@@ -45,7 +47,7 @@ static void work(void *context)
 	ls_error *err = &k->failure;
 	ls_status status;
 	LS_TRY(ls_run_sync(k->run, err));
-	LS_TRY(ls_run__write_file(k->run, k->snapshot_name, k->snapshot.data, k->snapshot.len, err));
+	LS_TRY(ls_run__write_state(k->run, k->step, k->program, (const void *const *)k->words, err));
 	LS_TRY(ls_run__write_file(k->run, k->head.name, k->head.text, strlen(k->head.text), err));
 done:
 	err->status = status;
@@ -64,13 +66,36 @@ bool ls_keeper_busy(ls_keeper *k)
 	return ls_worker_busy(k->worker);
 }
 
+static size_t bytes_of(const ls_program *program, int state)
+{
+	return 4 * (size_t)ls_shape_count(&ls_program_value(program, state)->shape);
+}
+
+/* Memory for a state of this program, had once. */
+static bool make_room(ls_keeper *k, const ls_program *program)
+{
+	bool room = true;
+	k->program = program;
+	if (!k->words)
+		k->words = ls_alloc((size_t)ls_program_states(program), sizeof *k->words);
+	for (int s = 0; k->words && room && s < ls_program_states(program); s++) {
+		if (!k->words[s])
+			k->words[s] = ls_alloc(bytes_of(program, s), 1);
+		room = k->words[s] != NULL;
+	}
+	return k->words && room;
+}
+
 ls_status ls_keeper_seal(ls_keeper *k, uint64_t step, ls_exec *exec, ls_error *err)
 {
 	ls_status status;
 	LS_TRY(ls_keeper_wait(k, err));
-	LS_TRY(ls_run__encode_snapshot(&k->snapshot, step, exec, err));
+	if (!make_room(k, ls_exec_program(exec)))
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a copy of the state after step %llu", (unsigned long long)step);
+	for (int s = 0; s < ls_program_states(k->program); s++)
+		memcpy(k->words[s], ls_exec_state(exec, s), bytes_of(k->program, s));
 	LS_TRY(ls_run__encode_head(k->run, &k->head, err));
-	ls_run__snapshot_name(k->snapshot_name, step);
+	k->step = step;
 	ls_worker_start(k->worker, work, k);
 done:
 	return status;

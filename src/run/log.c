@@ -96,12 +96,13 @@ ls_status ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *pr
 
 /* ---- the file ---- */
 
-ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
+ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t at = 0, size = ls_file_size(run->log_file);
+	uint64_t size = ls_file_size(run->log_file);
+	uint64_t at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
 	uint8_t header[LS_RUN__BLOCK_HEADER];
-	while (at < size) {
+	while (at < size && run->blocks + 1 < limit) {
 		uint64_t first = run->blocks * run->commit_every + 1, len;
 		if (size - at < sizeof header) {
 			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",

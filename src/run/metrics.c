@@ -7,11 +7,42 @@
 
 #define METRICS_MAX (UINT64_C(1) << 32)
 
+void ls_stages_add(ls_stages *to, const ls_stages *from)
+{
+	to->tested += from->tested;
+	to->certified += from->certified;
+	to->bin += from->bin;
+	to->bins += from->bins;
+	to->wide += from->wide;
+}
+
 void ls_metrics_encode(ls_buf *out, const ls_metrics *m)
 {
 	ls_buf_u64(out, m->step);
 	ls_buf_u32(out, ls_bits_f32(m->loss));
 	ls_buf_f64(out, m->lr);
+}
+
+static json_t *stages_json(const ls_stages *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "tested", (json_int_t)s->tested, "certified", (json_int_t)s->certified, "bin",
+	                 (json_int_t)s->bin, "bins", (json_int_t)s->bins, "wide", (json_int_t)s->wide);
+}
+
+/* False where they are there and no such numbers. */
+static bool parse_stages(json_t *object, ls_metrics *m)
+{
+	json_int_t n[5];
+	m->counted = object != NULL;
+	if (!object)
+		return true;
+	if (json_unpack(object, "{s:I, s:I, s:I, s:I, s:I}", "tested", &n[0], "certified", &n[1], "bin", &n[2], "bins", &n[3], "wide", &n[4]))
+		return false;
+	m->stages = (ls_stages){(uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], (uint64_t)n[3], (uint64_t)n[4]};
+	for (int i = 0; i < 5; i++)
+		if (n[i] < 0)
+			return false;
+	return true;
 }
 
 /* JSON knows no NaN; the bits beside the number do. jansson writes reals with a point whatever the locale. */
@@ -24,6 +55,10 @@ void ls_metrics_line(ls_buf *out, const ls_metrics *m)
 	line = json_pack("{s:I, s:o, s:s, s:f, s:f, s:s}", "step", (json_int_t)m->step, "loss", finite ? json_real((double)m->loss) : json_null(),
 	                 "loss_bits", bits, "lr", m->lr, "seconds", m->seconds,
 	                 "platform", m->platform ? m->platform : "");
+	if (line && m->counted && json_object_set_new(line, "stages", stages_json(&m->stages)) != 0) {
+		json_decref(line);
+		line = NULL;
+	}
 	errno = 0;
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	if (text && errno != ENOMEM) // jansson may leave out what it had no memory for, and go on
@@ -64,13 +99,13 @@ static ls_status parse(const char *text, size_t len, ls_metrics *m, char *platfo
 	const char *bits, *name;
 	unsigned value;
 	double lr, seconds;
-	json_t *line, *loss;
+	json_t *line, *loss, *stages = NULL;
 	bool good;
 	errno = 0; // jansson does not always say that memory ran out; the system does
 	line = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	good = line &&
-	       !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr, "seconds",
-	                    &seconds, "platform", &name) &&
+	       !json_unpack(line, "{s:I, s:o, s:s, s:F, s:F, s:s, s?o}", "step", &step, "loss", &loss, "loss_bits", &bits, "lr", &lr, "seconds",
+	                    &seconds, "platform", &name, "stages", &stages) &&
 	       strlen(bits) == 8 && strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0 &&
 	       same_loss(loss, ls_f32_bits(value));
 	if (errno == ENOMEM) {
@@ -80,6 +115,7 @@ static ls_status parse(const char *text, size_t len, ls_metrics *m, char *platfo
 	if (good) {
 		snprintf(platform, size, "%s", name);
 		*m = (ls_metrics){.step = (uint64_t)step, .loss = ls_f32_bits(value), .lr = lr, .seconds = seconds, .platform = platform};
+		good = parse_stages(stages, m);
 	}
 	json_decref(line);
 	return good ? check_canonical(m, text, len) : LS_ERR_INPUT;

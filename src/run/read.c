@@ -131,12 +131,12 @@ static void check_leaf(const ls_run *run, uint64_t i, const ls_leaf *leaf, ls_da
 		               (unsigned long long)leaf->step, (unsigned long long)last);
 }
 
-static ls_status read_leaves(ls_run *run, ls_damage *damage, ls_error *err)
+ls_status ls_run__read_leaves(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t at = 0, size = ls_file_size(run->leaf_file), most = ls_run_leaf_of_step(run, run->binding.steps) + 1;
+	uint64_t at = run->leaf_end, size = ls_file_size(run->leaf_file), most = ls_run_leaf_of_step(run, run->binding.steps) + 1;
 	uint8_t bytes[4 + LS_LEAF_BYTES_MAX];
-	while (at < size && !damage->found) {
+	while (at < size && run->leaves < limit && !damage->found) {
 		uint64_t first = run->leaves ? (run->leaves - 1) * run->commit_every + 1 : 0;
 		uint32_t len = 0;
 		ls_leaf leaf;
@@ -160,6 +160,7 @@ static ls_status read_leaves(ls_run *run, ls_damage *damage, ls_error *err)
 		check_leaf(run, run->leaves, &leaf, damage);
 		LS_TRY(ls_run__remember_leaf(run, &leaf, err));
 		at += 4 + len;
+		run->leaf_end = at;
 	}
 	if (!damage->found && !run->leaves)
 		ls_run__damage(damage, "leaves", 0, "found no leaf, expected at least leaf 0");
@@ -222,12 +223,14 @@ ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *dama
 		LS_TRY(ls_file_lock(run->leaf_file, err)); // before anything is read that another writer may change
 	LS_TRY(read_identity(run, damage, err));
 	LS_TRY(read_promise(run, err));
+	if (run->leaf_file)
+		LS_TRY(ls_file_refresh(run->leaf_file, err)); // at least what the newest head promises
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, damage, err));
 	if (!damage->found)
-		LS_TRY(read_leaves(run, damage, err));
+		LS_TRY(ls_run__read_leaves(run, UINT64_MAX, damage, err));
 	if (!damage->found || damage->tail)
-		LS_TRY(ls_run__scan_log(run, damage, err));
+		LS_TRY(ls_run__scan_log(run, UINT64_MAX, damage, err));
 	if (!damage->found || damage->tail) {
 		*out = run;
 		run = NULL;
@@ -351,25 +354,38 @@ ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, l
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
-/* `tree` holds the first `agreed` leaves, and grows to `size`. */
-static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_tree *tree, ls_damage *damage, ls_error *err)
+ls_status ls_run__read_head(const ls_run *run, uint64_t size, ls_hash *root, ls_damage *damage, ls_error *err)
 {
-	ls_status status = LS_OK;
+	ls_status status;
 	char name[32];
 	uint8_t *text = NULL;
 	size_t len = 0;
-	uint64_t first, last;
 	ls_head head;
-	ls_hash root;
 	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
 	LS_TRY(read_file(run, name, HEAD_MAX, &text, &len, damage, err));
 	if (damage->found)
 		goto done;
-	ls_run_leaf_steps(run, agreed ? agreed : 1, &first, &last);
-	if (ls_head_parse(&head, (char *)text, len, NULL) != LS_OK || head.size != size || !ls_hash_equal(&head.run, &run->id)) {
+	if (ls_head_parse(&head, (char *)text, len, NULL) != LS_OK || head.size != size || !ls_hash_equal(&head.run, &run->id))
 		ls_run__damage(damage, name, 0, "found a text that is no head of %llu leaves of this run", (unsigned long long)size);
+	else
+		*root = head.root;
+done:
+	ls_free(text);
+	return status;
+}
+
+/* `tree` holds the first `agreed` leaves, and grows to `size`. */
+static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_tree *tree, ls_damage *damage, ls_error *err)
+{
+	ls_status status;
+	char name[32];
+	uint64_t first, last;
+	ls_hash root, promised;
+	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
+	LS_TRY(ls_run__read_head(run, size, &promised, damage, err));
+	if (damage->found)
 		goto done;
-	}
+	ls_run_leaf_steps(run, agreed ? agreed : 1, &first, &last);
 	if (size > run->leaves) {
 		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises",
 		               (unsigned long long)run->leaves, (unsigned long long)size, name);
@@ -383,11 +399,10 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 		ls_error_set(err, status, "could not hash the leaves: %s", ls_status_text(status));
 		goto done;
 	}
-	if (!ls_hash_equal(&root, &head.root))
+	if (!ls_hash_equal(&root, &promised))
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
 done:
-	ls_free(text);
 	return status;
 }
 
@@ -404,6 +419,8 @@ ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error 
 	ls_tree tree;
 	ls_tree_init(&tree, run->hasher, 0);
 	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {
+		if (run->live && size[i] > run->leaves)
+			break;
 		status = check_head(run, size[i], agreed, &tree, damage, err);
 		agreed = size[i];
 	}

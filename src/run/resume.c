@@ -1,5 +1,6 @@
 /* Going on with a run: what of it is kept, and that the rest is gone before anything new is written. */
 #include "run/lines.h"
+#include "run/pieces.h"
 #include "run/run.h"
 
 #include <dirent.h>
@@ -90,11 +91,12 @@ static ls_status drop_heads(ls_run *run, uint64_t leaves, ls_error *err)
 static ls_status drop_snapshots(ls_run *run, uint64_t after, ls_error *err)
 {
 	uint64_t *step = NULL;
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 	ls_status status = ls_run_snapshots(run, &step, &count, err);
-	for (size_t i = 0; i < count && status == LS_OK; i++)
-		if (step[i] > after)
-			status = ls_run_drop_snapshot(run, step[i], err);
+	while (kept < count && step[kept] <= after)
+		kept++;
+	if (status == LS_OK && kept < count)
+		status = ls_run_drop_snapshots(run, step + kept, count - kept, err);
 	ls_free(step);
 	return status;
 }
@@ -136,6 +138,7 @@ ls_status ls_run_cut(ls_run *run, uint64_t leaves, ls_error *err)
 	LS_TRY(drop_unnamed(run, "", err));
 	LS_TRY(drop_unnamed(run, "heads", err));
 	LS_TRY(drop_unnamed(run, "snapshots", err));
+	LS_TRY(ls_run__sweep(run, err));
 done:
 	return status;
 }

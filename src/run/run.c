@@ -1,3 +1,4 @@
+#include "run/pieces.h"
 #include "run/run.h"
 
 #include <stdarg.h>
@@ -78,9 +79,11 @@ void ls_run_free(ls_run *run)
 	ls_file_close(run->log_file);
 	ls_file_close(run->metrics_file);
 	ls_hasher_free(run->hasher);
+	ls_pieces_free(run->pieces);
 	ls_free(run);
 }
 
+void ls_run_set_compress(ls_run *run, bool compress) { run->compress = compress; }
 const char *ls_run_dir(const ls_run *run) { return run->dir; }
 const ls_hash *ls_run_job_id(const ls_run *run) { return &run->job_id; }
 const ls_hash *ls_run_id_of(const ls_run *run) { return &run->id; }

@@ -13,11 +13,15 @@ struct ls_run {
 	uint64_t commit_every;
 	ls_leaf *leaf;
 	uint64_t leaves, room;
+	uint64_t leaf_end; /* where the record of the last of them ends; kept by reading only */
+	bool live;         /* only what the newest head promises counts: a trainer is writing the rest */
 	uint64_t promised; /* leaves under the largest head there is: all of them were synced before it was written */
 	ls_file *leaf_file, *log_file, *metrics_file;
 	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
 	uint64_t blocks, block_room;
 	ls_hasher *hasher;
+	struct ls_pieces *pieces; /* opened with the first piece that is written */
+	bool compress;
 	ls_tree tree; /* over all leaves */
 };
 
@@ -30,8 +34,12 @@ void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const ch
 	__attribute__((format(printf, 4, 5)));
 ls_status ls_run__push_leaf(ls_tree *tree, const ls_leaf *leaf, ls_error *err);
 ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
-/* Finds the blocks of rounding-log/frames; stops at the first that does not fit, which `damage` then names. */
-ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err);
+/* Goes on reading leaves, up to `limit` of them in all; stops at the first that does not fit, which `damage` then names. */
+ls_status ls_run__read_leaves(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err);
+/* The same for the blocks of rounding-log/frames, of which there should be one for each leaf but the first. */
+ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err);
+/* The newest head, read: its root. */
+ls_status ls_run__read_head(const ls_run *run, uint64_t size, ls_hash *root, ls_damage *damage, ls_error *err);
 ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err);
 
 /* Checks the lines of the first `leaves` leaves; `*end` is where they end. */
@@ -48,8 +56,8 @@ ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_e
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
 #define LS_RUN__SNAPSHOT_MAX (UINT64_C(1) << 36) /* bytes */
-/* The bytes of a snapshot; `out` is reset first. */
-ls_status ls_run__encode_snapshot(ls_buf *out, uint64_t step, ls_exec *exec, ls_error *err);
+/* Writes the state `words`, one pointer per tensor of the program's state, as the snapshot after `step`. */
+ls_status ls_run__write_state(ls_run *run, uint64_t step, const ls_program *program, const void *const *words, ls_error *err);
 
 /* A head over all leaves so far, and the file it goes into. */
 typedef struct ls_run__head_file {

@@ -1,3 +1,4 @@
+#include "run/pieces.h"
 #include "run/run.h"
 
 #include <dirent.h>
@@ -11,7 +12,7 @@
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {"job.yaml", "job.bin", LS_JOB_THRESHOLDS_FILE, "nonce", "leaves", "heads",
-	                                    "rounding-log", "snapshots", "metrics.jsonl"};
+	                                    "rounding-log", "snapshots", "pieces", "metrics.jsonl"};
 	size_t len = strlen(name);
 	if (len > 4 && !strcmp(name + len - 4, ".tmp"))
 		len -= 4;
@@ -111,6 +112,7 @@ static ls_status make_folders(const ls_run *run, ls_error *err)
 static ls_status open_files(ls_run *run, ls_error *err)
 {
 	ls_status status;
+	char path[LS_PATH_MAX];
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, err));
 	if (ls_file_size(run->leaf_file))
@@ -119,6 +121,9 @@ static ls_status open_files(ls_run *run, ls_error *err)
 		LS_TRY(ls_file_truncate(run->log_file, 0, err));
 	if (ls_file_size(run->metrics_file))
 		LS_TRY(ls_file_truncate(run->metrics_file, 0, err));
+	LS_TRY(ls_run__path(run, LS_RUN__PIECES, path, err));
+	if (ls_file_exists(path))
+		LS_TRY(ls_run_drop_snapshots(run, &(uint64_t){0}, 1, err));
 done:
 	return status;
 }

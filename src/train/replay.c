@@ -42,6 +42,7 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
 	o.imports = ls_plan_imports(r->options.plan);
 	o.rounding = rounding;
 	o.self_check = r->options.self_check;
+	o.guard = r->options.guard;
 	o.keep = keep;
 	o.keep_count = keep_count;
 	o.watch = program == ls_model_step(ls_plan_model(r->options.plan)) ? r->options.watch : NULL;
@@ -128,6 +129,18 @@ typedef struct leaf_work {
 	ls_buf metrics;
 } leaf_work;
 
+/* What a step added to an executor's counts. */
+static ls_stages stages_since(const ls_op_stats *before, const ls_op_stats *after)
+{
+	ls_stages s = {.certified = after->certified - before->certified,
+	               .bin = after->stage[LS_EXACT_BIN] - before->stage[LS_EXACT_BIN],
+	               .bins = after->stage[LS_EXACT_BINS] - before->stage[LS_EXACT_BINS],
+	               .wide = after->stage[LS_EXACT_WIDE] + after->stage[LS_EXACT_PLAIN] - before->stage[LS_EXACT_WIDE] -
+	                       before->stage[LS_EXACT_PLAIN]};
+	s.tested = after->elements - before->elements - s.certified - s.bin - s.bins - s.wide;
+	return s;
+}
+
 /* One step with its rounding log and metrics. */
 static ls_status one_step(ls_replay *r, leaf_work *w, uint64_t step, bool commit, ls_metrics *m, ls_leaf_result *out,
                           ls_error *err)
@@ -136,7 +149,9 @@ static ls_status one_step(ls_replay *r, leaf_work *w, uint64_t step, bool commit
 	const ls_program *program = ls_exec_program(r->exec);
 	ls_rounding rounding = rounding_of(r);
 	ls_step_result result;
+	ls_op_stats before, after;
 	double start = ls_clock_seconds();
+	ls_replay_totals(r, &before);
 	if (rounding == LS_ROUNDING_FOLLOW) {
 		status = ls_log_read_step(w->block_in, &w->log_tree, program, step, &r->log, r->encoding);
 		out->malformed_log = status == LS_ERR_INPUT;
@@ -159,7 +174,10 @@ static ls_status one_step(ls_replay *r, leaf_work *w, uint64_t step, bool commit
 	}
 	*m = (ls_metrics){.step = step, .loss = *(const float *)ls_exec_value(r->exec, r->loss),
 	                  .lr = ls_schedule_lr(&r->schedule, step), .seconds = ls_clock_seconds() - start,
-	                  .platform = ls_platform_describe(r->options.platform)};
+	                  .platform = ls_platform_describe(r->options.platform), .counted = rounding == LS_ROUNDING_EXACT};
+	ls_replay_totals(r, &after);
+	if (m->counted)
+		m->stages = stages_since(&before, &after);
 	ls_metrics_encode(&w->metrics, m);
 	if (commit)
 		out->leaf.state = result.state_root;
@@ -201,10 +219,13 @@ void ls_replay_totals(const ls_replay *r, ls_op_stats *out)
 	for (int i = 0; i < ls_program_ops(ls_exec_program(r->exec)); i++) {
 		const ls_op_stats *s = ls_exec_stats(r->exec, i);
 		out->elements += s->elements;
+		out->certified += s->certified;
 		out->ambiguous += s->ambiguous;
 		out->entries += s->entries;
 		out->corrections += s->corrections;
 		out->exact += s->exact;
+		for (int stage = 0; stage < LS_EXACT_STAGES; stage++)
+			out->stage[stage] += s->stage[stage];
 		out->seconds += s->seconds;
 	}
 }

@@ -36,9 +36,11 @@ static ls_status settle(trainer *t, ls_error *err)
 {
 	ls_status status;
 	LS_TRY(ls_keeper_wait(t->keeper, err));
-	while (t->options->snapshots.kind == LS_SNAPSHOTS_LAST && (uint64_t)t->kept_count > t->options->snapshots.n) {
-		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
-		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
+	if (t->options->snapshots.kind == LS_SNAPSHOTS_LAST && (uint64_t)t->kept_count > t->options->snapshots.n) {
+		size_t old = (size_t)t->kept_count - (size_t)t->options->snapshots.n;
+		LS_TRY(ls_run_drop_snapshots(t->run, t->kept, old, err));
+		t->kept_count -= (int)old;
+		memmove(t->kept, t->kept + old, (size_t)t->kept_count * sizeof *t->kept);
 	}
 done:
 	return status;
@@ -76,6 +78,7 @@ static ls_status start(trainer *t, ls_error *err)
 	ls_leaf leaf = {.kind = LS_LEAF_START};
 	LS_TRY(ls_replay_init(t->replay, &leaf.state, err)); // takes time: a run without leaves should not lie there meanwhile
 	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->resume, err));
+	ls_run_set_compress(t->run, t->options->compress);
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
 	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
@@ -154,6 +157,8 @@ static ls_status resume(trainer *t, ls_error *err)
 	size_t count = 0, found = 0;
 	ls_damage damage, tail = {0};
 	LS_TRY(ls_run_open_to_write(&t->run, t->options->dir, &damage, err));
+	if (t->run)
+		ls_run_set_compress(t->run, t->options->compress);
 	if (damage.tail) {
 		tail = damage;
 		damage = (ls_damage){0};
@@ -223,7 +228,12 @@ done:
 	return status;
 }
 
-/* The log's statistics over the whole run, earlier calls included, are counted from its bytes. */
+static void add_stages(void *context, const ls_metrics *m)
+{
+	ls_stages_add(context, &m->stages);
+}
+
+/* Statistics over the whole run, earlier calls included, are counted from its files. */
 static ls_status count_log(trainer *t, ls_train_result *out, ls_error *err)
 {
 	ls_status status = LS_OK;
@@ -236,6 +246,8 @@ static ls_status count_log(trainer *t, ls_train_result *out, ls_error *err)
 		goto done;
 	}
 	LS_TRY(ls_run_log_statistics(run, ls_model_step(ls_plan_model(t->plan)), &s, err));
+	out->stages = (ls_stages){0};
+	LS_TRY(ls_run_read_metrics(run, add_stages, &out->stages, err));
 	out->log_bytes = s.bytes;
 	out->log_entries = s.entries;
 	out->elements = s.elements;
@@ -274,6 +286,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	replay.plan = plan;
 	replay.platform = platform;
 	replay.self_check = !options->no_self_check;
+	replay.guard = options->guard;
 	replay.watch = options->watch;
 	LS_TRY(ls_replay_open(&t.replay, &replay, err));
 	if (options->resume)

@@ -151,7 +151,7 @@ def main():
     with Folder() as folder:
         data = folder / "data"
         noise_data(data, 48, side=8)
-        job = write_job(folder / "job.yaml", arch="logreg", steps=8, every=2)
+        job = write_job(folder / "job.yaml", arch="mlp", steps=8, every=2, model=", hidden: [260]")  # a weight large enough for pieces
         tries = Tries(report, folder, data, job)
         report.check(len(tries.whole) == 64, "the undisturbed run", tries.whole)
         on_the_command_line(report, tries)

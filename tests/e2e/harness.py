@@ -192,3 +192,36 @@ def merkle_root(leaves):
     while 2 * k < len(leaves):
         k *= 2
     return hashlib.sha256(b"\1" + merkle_root(leaves[:k]) + merkle_root(leaves[k:])).digest()
+
+
+INLINE, PIECE = 1 << 14, 1 << 20  # words: what stands in a snapshot itself, and in a piece
+
+
+def snapshot_tensors(data):
+    """(name, count, the bytes where its words or roots lie) of a snapshot."""
+    at, out = 24, []
+    for _ in range(struct.unpack_from("<I", data, 20)[0]):
+        size = struct.unpack_from("<I", data, at)[0]
+        name, at = data[at + 4:at + 4 + size].decode(), at + 4 + size
+        rank = data[at + 1]
+        count = 1
+        for dim in struct.unpack_from(f"<{rank}Q", data, at + 2):
+            count *= dim
+        start = at + 2 + 8 * rank
+        at = start + (4 * count if data[:12] == b"ls1/snapshot" or count <= INLINE else 32 * -(-count // PIECE))
+        out.append((name, count, slice(start, at)))
+    return out
+
+
+def piece_roots(data):
+    """Names of the pieces that a snapshot refers to."""
+    return {data[s][i:i + 32].hex() for _, count, s in snapshot_tensors(data) if count > INLINE for i in range(0, s.stop - s.start, 32)}
+
+
+def remove_snapshot(run, step):
+    """With the pieces that no other one refers to."""
+    (run / "snapshots" / f"{step:010}").unlink(missing_ok=True)
+    needed = set().union(*(piece_roots(p.read_bytes()) for p in (run / "snapshots").iterdir()))
+    for piece in (run / "pieces").glob("*"):
+        if piece.name[:64] not in needed:
+            piece.unlink()

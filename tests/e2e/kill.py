@@ -43,11 +43,11 @@ def main():
     with Folder() as folder:
         data = folder / "data"
         noise_data(data, 64, side=8)
-        job = write_job(folder / "job.yaml", arch="mlp", steps=3000, model=", hidden: [32]", lr=0.01)
+        job = write_job(folder / "job.yaml", arch="mlp", steps=3000, model=", hidden: [260]", lr=0.01)  # large enough for pieces
         whole = subprocess.run(words_of(job, data, folder / "whole", "last:2"), capture_output=True, text=True, env=environment())
         root = whole.stdout.strip()
         report.check(whole.returncode == 0 and len(root) == 64, "the undisturbed run", whole.stderr)
-        twin = subprocess.run(words_of(write_job(folder / "twin.yaml", arch="mlp", steps=3000, model=", hidden: [32]", lr=0.02), data,
+        twin = subprocess.run(words_of(write_job(folder / "twin.yaml", arch="mlp", steps=3000, model=", hidden: [260]", lr=0.02), data,
                                        folder / "twin", "last:2"), capture_output=True, text=True, env=environment())
         report.check(twin.stdout.strip() not in ("", root), "another job ends in another root")
         kills = runs = 0

@@ -18,13 +18,18 @@ def has_torch(python):
         return False
 
 
-def main():
+def torch_python():
     candidates = [os.environ.get("LOCKSTEP_TORCH_PYTHON"), sys.executable, "/usr/bin/python3"]
-    python = next((p for p in candidates if p and has_torch(p)), None)
+    return next((p for p in candidates if p and has_torch(p)), None)
+
+
+def main():
+    python = torch_python()
     if not python:
         print("SKIPPED: PyTorch is not installed, so NOTHING was compared with it\n  hint: scripts/install-deps --torch")
         sys.exit(SKIPPED)
     sys.exit(subprocess.run([python, ROOT / "tests" / "torch" / "compare.py", "--lockstep", LOCKSTEP]).returncode)
 
 
-main()
+if __name__ == "__main__":
+    main()

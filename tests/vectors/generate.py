@@ -12,7 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "spec"), str(HERE)]
 
-from generators import commitments, ends, jobs, maps, numbers, products, sums  # noqa: E402
+from generators import commitments, ends, jobs, maps, numbers, products, sums, text  # noqa: E402
 
 FILES = {
     "elements/products.txt": products.write,
@@ -21,6 +21,7 @@ FILES = {
     "elements/sums.txt": sums.write,
     "elements/maps.txt": maps.write,
     "elements/functions.txt": maps.write_functions,
+    "elements/text.txt": text.write,
     "elements/ends.txt": ends.write,
     "elements/refusals.txt": ends.write_refusals,
     "num/rounding.txt": numbers.write_rounding,

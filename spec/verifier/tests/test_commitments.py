@@ -73,7 +73,8 @@ def job(**changes):
     fields = {f.path: f.default for f in jobs.FIELDS}
     fields |= {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.activation": "relu",
                "model.width": 1.0,
-               "model.head": "cifar", "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
+               "model.head": "cifar", "model.preset": "none", "model.dropout": 0.0, "data.tokenizer": "bytes",
+               "data.holdout": 0.0, "train.accumulate": 1, "optimizer.clip": 0.0, **models.OF_ADAM, "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
                "train.steps": 5,
                "train.batch": 2, "train.seed": 1, "train.commit_every": 1, "optimizer.name": "sgd", "optimizer.lr": 0.1,
                "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0,
@@ -149,8 +150,10 @@ class Programs(unittest.TestCase):
 
     def test_all_models_build(self):
         for arch in models.MODELS:
-            init, step = models.programs(job(**{"model.arch": arch, "model.hidden": [4] if arch == "mlp" else [],
-                                                "height": 32, "width": 32,
+            text = arch in models.TEXT
+            sizes = dict(zip((f"model.{key}" for key in models.SIZES), (2, 2, 4, 32, 9))) if text else {}
+            init, step = models.programs(job(**{"model.arch": arch, "model.hidden": [4] if arch == "mlp" else [], **sizes,
+                                                "model.classes": 0 if text else 3, "height": 32, "width": 32,
                                                 "model.width": 0.1 if arch in models.READS["model.width"] else 1.0,
                                                 "channels": 3}))
             self.assertEqual(init.ops[-1].kind, "commit")

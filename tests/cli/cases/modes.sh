@@ -3,7 +3,7 @@ for mode in exact pinned; do
 	run 0 plan tiny.yaml --set arithmetic.mode=$mode --set arithmetic.encoding=dense
 	run 0 train tiny.yaml --run $mode --set arithmetic.mode=$mode --nonce $NONCE >log
 	sed 's/ on native.*/ on PLATFORM/; s/time .*/time/' log
-	keys 0 "mode log_bytes log_entries elements root" inspect $mode
+	keys 0 "mode log_bytes log_entries elements stages root" inspect $mode
 	run 0 train tiny.yaml --run $mode-naive --platform naive --set arithmetic.mode=$mode --nonce $NONCE >log
 	run 0 diff $mode $mode-naive
 	keys 0 "verdict corrections entries exact" audit $mode --platform naive

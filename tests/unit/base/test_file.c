@@ -59,6 +59,31 @@ static void test_read_says_what_is_wrong(void **state)
 	assert_int_equal(ls_file_read(&data, &len, path, 10, &err), LS_ERR_INPUT);
 }
 
+/* Until it is finished, a draft changes nothing; abandoned, it leaves nothing. */
+static void test_drafts(void **state)
+{
+	ls_error err = LS_ERROR_INIT;
+	char path[TEST_PATH], temporary[TEST_PATH];
+	path_in(path, *state, "f");
+	path_in(temporary, *state, "f.tmp");
+	put_file(*state, "f", "old", 3);
+	for (int finish = 0; finish < 2; finish++) {
+		ls_draft *d;
+		assert_ok(ls_draft_open(&d, path, &err));
+		assert_ok(ls_draft_put(d, "ne", 2, &err));
+		assert_ok(ls_draft_put(d, "", 0, &err));
+		assert_ok(ls_draft_put(d, "wer", 3, &err));
+		assert_true(file_is(*state, "f", "old", 3));
+		assert_true(ls_file_exists(temporary));
+		if (finish)
+			assert_ok(ls_draft_finish(d, &err));
+		ls_draft_free(d);
+		assert_false(ls_file_exists(temporary));
+	}
+	assert_true(file_is(*state, "f", "newer", 5));
+	ls_draft_free(NULL);
+}
+
 static void test_write_replaces_as_a_whole(void **state)
 {
 	ls_error err = LS_ERROR_INIT;
@@ -184,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_read_whole_files_up_to_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_says_what_is_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drafts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_replaces_as_a_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_failed_write_leaves_the_old_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_append_undoes_a_short_write, setup, teardown),

@@ -101,6 +101,25 @@ static void round_trip(void **state)
 	ls_free(twice);
 }
 
+/* More words than are turned into bytes at once, and no multiple of them. */
+static void long_tensors_are_whole(void **state)
+{
+	enum { COUNT = 3 * 4096 + 17 };
+	static float in[COUNT], out[COUNT];
+	char path[LS_PATH_MAX];
+	ls_safetensors *s;
+	file_in(path, *state, FILE_NAME);
+	for (int i = 0; i < COUNT; i++)
+		in[i] = (float)i;
+	assert_int_equal(ls_safetensors_write(path, &(ls_safetensor_source){"long", 1, {COUNT}, in}, 1, false, NULL), LS_OK);
+	s = opened_file(*state);
+	assert_int_equal(ls_safetensors_read(s, ls_safetensors_at(s, 0), 32, out, NULL), LS_OK);
+	assert_memory_equal(in, out, sizeof in);
+	out[COUNT - 1]++;
+	assert_memory_not_equal(in, out, sizeof in);
+	ls_safetensors_free(s);
+}
+
 static void writing_checks_its_sources(void **state)
 {
 	static const float x[4] = {0};
@@ -344,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(round_trip, enter, leave),
+		cmocka_unit_test_setup_teardown(long_tensors_are_whole, enter, leave),
 		cmocka_unit_test_setup_teardown(writing_checks_its_sources, enter, leave),
 		cmocka_unit_test_setup_teardown(halves_are_exact, enter, leave),
 		cmocka_unit_test_setup_teardown(every_bad_header_is_named, enter, leave),

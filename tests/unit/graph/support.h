@@ -24,7 +24,7 @@ static inline ls_samples net_samples(uint8_t bytes[NET_SAMPLES * NET_SIDE * NET_
 	ls_stream stream = {4, LS_PURPOSE_TEST, 0};
 	for (uint64_t i = 0; i < NET_SAMPLES * NET_SIDE * NET_SIDE; i++)
 		bytes[i] = (uint8_t)ls_random_u32(&stream, i);
-	return (ls_samples){bytes, net_sample, net_label};
+	return (ls_samples){.context = bytes, .sample = net_sample, .label = net_label};
 }
 
 static inline int append(ls_program *p, const char *kind, const char *name, const int *inputs, int input_count, const int64_t *ints,

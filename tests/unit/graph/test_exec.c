@@ -371,9 +371,9 @@ static ls_status lie(ls_platform *platform, const ls_product_call *call, ls_erro
 
 static ls_status run_liar(ls_rounding rounding, bool self_check, bool honest, char text[LS_ERROR_TEXT_MAX])
 {
-	static const ls_platform_def def = {.name = "liar", .row_kernels = false, .product = lie};
 	ls_error err = LS_ERROR_INIT;
 	ls_platform *truth = platform_named("native"), liar = *truth;
+	const ls_platform_def def = {.name = "liar", .row_kernels = false, .product = lie, .depth = truth->def->depth};
 	ls_step_result r;
 	fixture f;
 	bench b;
@@ -392,6 +392,7 @@ static ls_status run_liar(ls_rounding rounding, bool self_check, bool honest, ch
 	bench_close(&b);
 	ls_program_free(f.program);
 	ls_platform_free(truth);
+	ls_kernel__exact_free(&liar.exact);
 	return status;
 }
 

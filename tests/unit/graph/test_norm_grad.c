@@ -17,7 +17,7 @@ static int32_t label(void *context, int64_t index)
 	return (int32_t)(index % C);
 }
 
-static const ls_samples samples = {NULL, sample, label};
+static const ls_samples samples = {.sample = sample, .label = label};
 
 // x (N, C, H, W) → batch norm → square-free head: mean of each plane weighted by what `head` says → softmax → loss.
 typedef struct net {

@@ -46,12 +46,22 @@ static void the_bytes_are_as_described(void **state)
 	                           "s\x04\0\0\0relu"
 	                           "r\0\0\0\0\0\0\xf0\x3f"
 	                           "s\x05\0\0\0cifar"
+	                           "s\x04\0\0\0none"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "r\0\0\0\0\0\0\0\0"
 	                           "s\x03\0\0\0idx"
 	                           "u\0\0\0\0\0\0\0\0"
 	                           "l\0\0\0\0"
 	                           "v\x01\0\0\0\0\0\0\0\0\0\0\0"
 	                           "v\x01\0\0\0\0\0\0\0\0\xe0\x6f\x40"
 	                           "w\0\0\0\0"
+	                           "u\0\0\0\0\0\0\0\0"
+	                           "s\x05\0\0\0bytes"
+	                           "r\0\0\0\0\0\0\0\0"
 	                           "u\x64\0\0\0\0\0\0\0";
 	ls_job *job = parsed(good_job);
 	ls_job_binding b = some_binding(1000, 100);
@@ -92,7 +102,10 @@ static void each_field_that_is_read_changes_the_bytes(void **state)
 	static const char *const sets[] = {
 		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.activation=tanh",
 		"model.activation=gelu", "model.width=0.5",
-		"model.head=torchvision", "data.format=csv",
+		"model.head=torchvision", "data.format=csv", "model.preset=124M", "model.layers=1", "model.heads=1", "model.embedding=8",
+		"model.context=8", "model.vocab=256", "model.dropout=0.1", "data.length=8", "data.tokenizer=gpt2", "data.holdout=0.1",
+		"train.accumulate=2", "optimizer.beta1=0.8", "optimizer.beta2=0.99", "optimizer.epsilon=1e-6", "optimizer.clip=1",
+		"schedule.name=linear",
 		"data.limit=5000", "data.shape=[3, 32, 32]", "data.mean=1", "data.mean=[0, 0, 0]", "data.std=90.02", "data.augment=[crop]",
 		"data.augment=[flip]", "data.augment=[crop, flip]",
 		"train.seed=8", "train.batch=32", "train.commit_every=2", "optimizer.name=adam",

@@ -202,6 +202,11 @@ static int32_t label(void *context, int64_t index)
 	return (int32_t)((uint64_t)gen_number(((judged_case *)context)->samples, 2, (uint64_t)index) * 10 >> 32);
 }
 
+static int32_t token(void *context, int64_t index)
+{
+	return (int32_t)((uint64_t)gen_number(((judged_case *)context)->samples, 2, (uint64_t)index) * 50257 >> 32);
+}
+
 static uint32_t imported(void *context, int64_t tensor, int64_t index)
 {
 	judged_case *c = context;
@@ -210,7 +215,7 @@ static uint32_t imported(void *context, int64_t tensor, int64_t index)
 
 static ls_claim claim(judged_case *c, int output, int64_t index, int entry, uint32_t word, ls_judgement *judgement)
 {
-	const ls_samples samples = {c, sample, label};
+	const ls_samples samples = {c, sample, label, token};
 	const ls_imports imports = {c, imported};
 	ls_reader r = {.program = c->program, .op = ls_program_op(c->program, c->reads), .step = c->step, .samples = &samples,
 	               .imports = &imports};

@@ -298,8 +298,23 @@ static void test_what_does_not_fit_is_refused(void **state)
 	o.height = o.width = INT64_C(1) << 40;
 	refuse(&o, LS_ERR_INPUT, "too large");
 	o = options_of("logreg");
-	o.optim.name = "adam";
-	refuse(&o, LS_ERR_NOT_FOUND, "optimizer.name");
+	o.optim.name = "adagrad";
+	refuse(&o, LS_ERR_NOT_FOUND, "expected adam, adamw or sgd");
+	o.optim.name = "adam"; // with the momentum of options_of
+	refuse(&o, LS_ERR_INPUT, "optimizer.momentum");
+	o.optim.momentum = 0;
+	o.optim.name = "sgd";
+	o.optim.beta1 = 0.5;
+	refuse(&o, LS_ERR_INPUT, "optimizer.beta1");
+	o = options_of("logreg");
+	o.classes = 0;
+	refuse(&o, LS_ERR_INPUT, "model.classes: found nothing");
+	o = options_of("logreg");
+	o.accumulate = 2;
+	refuse(&o, LS_ERR_INPUT, "train.accumulate: found a value");
+	o = options_of("logreg");
+	o.vocab = 256;
+	refuse(&o, LS_ERR_INPUT, "model.vocab: found a value");
 	ls_model_free(NULL);
 }
 

@@ -4,9 +4,10 @@
 #include "num/num_support.h"
 
 #include <mpfr.h>
+#include <stdlib.h>
 
 #define MOST 70000
-#define CASES 1000000
+#define CASES 1000000 /* or as many as the command line asks for */
 
 typedef struct vectors {
 	float a[MOST], b[MOST];
@@ -227,7 +228,7 @@ static void make_case(vectors *v, rng *r, int class, int bits)
 /* ---- the comparison ---- */
 
 typedef struct tally {
-	int64_t settled[4], subnormal, inf, zero, plain_wrong, twice_wrong;
+	int64_t settled[4], within[4], subnormal, inf, zero, plain_wrong, twice_wrong;
 } tally;
 
 static uint32_t plain_sum(const vectors *v, int bits)
@@ -248,6 +249,27 @@ static void compare(const vectors *v, int bits, uint32_t want, ls_num__dot_stage
 	n->settled[settled]++;
 }
 
+/* An upper limit of the magnitudes such as norms give: far too large at times, or as small as is allowed. */
+static void compare_within(const vectors *v, int bits, uint32_t want, rng *r, int class, tally *n)
+{
+	double squares[2] = {0, 0}, magnitude = 0;
+	ls_num__dot_stage settled;
+	for (int i = 0; i < v->n; i++) {
+		double p = (double)v->a[i] * v->b[i];
+		magnitude += p < 0 ? -p : p;
+		squares[0] += (double)v->a[i] * v->a[i];
+		squares[1] += (double)v->b[i] * v->b[i];
+	}
+	if (rng_below(r, 2))
+		magnitude = ls_sqrt(squares[0]) * ls_sqrt(squares[1]);
+	magnitude *= 1.0 + 0x1p-20;
+	uint32_t got = ls_bits_f32(ls_num__dot_within(v->a, v->b, v->n, magnitude, bits, ls_num__fill_portable, &settled));
+	if (got != want || (magnitude > 0 && settled == LS_NUM__DOT_PLAIN))
+		fail_msg("class %d, n %d, grid %d, magnitude %a: stage %d says %08x, MPFR %08x", class, v->n, bits, magnitude, (int)settled, got,
+		         want);
+	n->within[settled]++;
+}
+
 static int case_length(rng *r, int i)
 {
 	if (i % 20000 == 0)
@@ -263,8 +285,9 @@ static void agrees_with_mpfr(void **state)
 	mpfr_init2(sum, 704);
 	mpfr_init2(rounded, 24);
 	rng r = {1};
-	tally n = {{0}, 0, 0, 0, 0, 0};
-	for (int i = 0; i < CASES; i++) {
+	tally n = {{0}, {0}, 0, 0, 0, 0, 0};
+	int cases = *(const int *)*state;
+	for (int i = 0; i < cases; i++) {
 		int class = i % CLASSES, bits = i / CLASSES % 2 ? 32 : 16 + rng_below(&r, 16);
 		v->n = case_length(&r, i);
 		make_case(v, &r, class, bits);
@@ -277,6 +300,7 @@ static void agrees_with_mpfr(void **state)
 		n.twice_wrong += bits < 32 && ls_bits_f32(ls_round_f32(mpfr_get_flt(sum, MPFR_RNDN), bits)) != want;
 		for (int from = 0; from < 4; from++)
 			compare(v, bits, want, (ls_num__dot_stage)from, class, &n);
+		compare_within(v, bits, want, &r, class, &n);
 	}
 	mpfr_clear(sum);
 	mpfr_clear(rounded);
@@ -288,7 +312,8 @@ static void agrees_with_mpfr(void **state)
 	              (long long)n.twice_wrong);
 	for (int stage = 0; stage < 4; stage++)
 		assert_true(n.settled[stage] > 50000);
-	assert_true(n.settled[3] > CASES + 1000); /* some need it even when all stages are tried */
+	assert_true(n.within[LS_NUM__DOT_BIN] > 50000 && n.within[LS_NUM__DOT_BINS] > 1000 && n.within[LS_NUM__DOT_WIDE] > 1000);
+	assert_true(n.settled[3] > cases + 1000); /* some need it even when all stages are tried */
 	assert_true(n.subnormal > 10000 && n.inf > 10000 && n.zero > 10000);
 	assert_true(n.plain_wrong > 10000 && n.twice_wrong > 1000);
 }
@@ -399,10 +424,11 @@ static void within_the_bound(void **state)
 	assert_false(ls_sum_within(&large, -0x1p267, ls_bound_fp64(INT64_MAX), 32));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int cases = argc > 1 ? (int)strtol(argv[1], NULL, 10) : CASES;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_mpfr),
+		cmocka_unit_test_prestate(agrees_with_mpfr, &cases),
 		cmocka_unit_test(not_finite),
 		cmocka_unit_test(many_terms),
 		cmocka_unit_test(within_the_bound),

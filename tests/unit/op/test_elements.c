@@ -396,7 +396,7 @@ static void test_softmax_of_special_values(void **state)
 
 static void test_labels_out_of_range(void **state)
 {
-	static const int32_t bad[] = {-1, 3, INT32_MIN, INT32_MAX};
+	static const int32_t bad[] = {-2, 3, INT32_MIN, INT32_MAX};
 	for (int i = 0; i < 4; i++) {
 		loss_scene l;
 		uint32_t good;
@@ -456,7 +456,7 @@ static int32_t label(void *context, int64_t index)
 static void test_load(void **state)
 {
 	uint8_t bytes[SAMPLE_COUNT * SAMPLE_BYTES];
-	ls_samples samples = {bytes, sample, label};
+	ls_samples samples = {.context = bytes, .sample = sample, .label = label};
 	scene s;
 	int x, ordered, in_first[SAMPLE_COUNT] = {0}, in_second[SAMPLE_COUNT] = {0}, same_place = 0;
 	int32_t first_epoch[20];

@@ -32,7 +32,7 @@ static int append_load(ls_program *program, int64_t crop, int64_t flip, int ints
 /* Runs the definition for one step: the bytes come back as they are, as mean is 0 and std 1. */
 static void loaded(float out[BATCH][C][H][W], int32_t labels[BATCH], uint64_t step, int64_t crop, int64_t flip, int ints)
 {
-	const ls_samples samples = {NULL, sample, label};
+	const ls_samples samples = {.sample = sample, .label = label};
 	ls_program *program;
 	void *outs[2] = {out, labels};
 	assert_int_equal(ls_program_open(&program, 32, 32, NULL), LS_OK);

@@ -276,11 +276,74 @@ static void test_non_finite_terms(void **state)
 	scene_close(&s);
 }
 
+// ---- attention ----
+
+/* Σ over what the causal mask leaves, of head h of sequence b, by its definition: scores (t, s) of q and k; mixes of squares p
+ * and v, p turned or not. */
+static ls_sum attention_sum(const scene *s, const int sizes[4], int p, int x, int y, int turned, const int at[4])
+{
+	int heads = sizes[1], length = sizes[2], width = sizes[3], b = at[0], h = at[1], row = at[2], column = at[3];
+	int64_t slice = b * heads + h;
+	ls_sum sum;
+	ls_sum_init(&sum);
+	if (p < 0)
+		for (int d = 0; d < width && column <= row; d++)
+			ls_sum_add(&sum, scene_f32(s, x)[(b * length + row) * heads * width + h * width + d],
+			           scene_f32(s, y)[(b * length + column) * heads * width + h * width + d]);
+	else
+		for (int t = 0; t < length; t++)
+			if (turned ? t >= row : t <= row)
+				ls_sum_add(&sum, scene_f32(s, p)[slice * length * length + (turned ? t * length + row : row * length + t)],
+				           scene_f32(s, x)[(b * length + t) * heads * width + h * width + column]);
+	return sum;
+}
+
+static void check_attention(const int sizes[4])
+{
+	scene s;
+	ls_product product;
+	int batch = sizes[0], heads = sizes[1], length = sizes[2], width = sizes[3], value[3], p, x, y;
+	scene_open(&s, 32, 32);
+	p = scene_given(&s, "p", (ls_shape){4, {batch, heads, length, length}});
+	x = scene_given(&s, "x", (ls_shape){2, {batch * length, heads * width}});
+	y = scene_given(&s, "y", (ls_shape){2, {batch * length, heads * width}});
+	value[0] = scene_op(&s, "attention_scores", "scores", (int[]){x, y}, 2, INTS(batch, heads), NONE);
+	value[1] = scene_op(&s, "attention_mix", "mix", (int[]){p, x}, 2, INTS(0), NONE);
+	value[2] = scene_op(&s, "attention_mix", "turned", (int[]){p, x}, 2, INTS(1), NONE);
+	scene_run(&s);
+	for (int which = 0; which < 3; which++) {
+		int columns = which ? width : length;
+		get_product(&s, value[which], &product);
+		check_places(&product);
+		for (int64_t i = 0; i < product.rows; i++)
+			for (int64_t j = 0; j < columns; j++) {
+				int at[4] = {(int)(i / length / heads), (int)(i / length % heads), (int)(i % length), (int)j};
+				ls_sum sum = attention_sum(&s, sizes, which ? p : -1, x, y, which == 2, at);
+				float expected = ls_sum_round(&sum, 32);
+				int64_t place = which ? (at[0] * length + at[2]) * heads * width + at[1] * width + j : i * length + j;
+				assert_int_equal(ls_product_out_index(&product, i, j), place);
+				assert_memory_equal(&scene_f32(&s, value[which])[place], &expected, 4);
+			}
+	}
+	if (length > 1) // the mask is there: a transposed square is another
+		assert_memory_not_equal(scene_f32(&s, value[1]), scene_f32(&s, value[2]), sizeof(float) * (size_t)width);
+	scene_close(&s);
+}
+
+static void test_attention(void **state)
+{
+	static const int sizes[][4] = {{1, 1, 3, 2}, {1, 1, 2, 5}, {2, 1, 3, 2}, {1, 3, 3, 2}, {2, 3, 4, 5}, {3, 2, 1, 4}, {1, 1, 1, 1},
+	                               {2, 2, 5, 1}};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		check_attention(sizes[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patches), cmocka_unit_test(test_strided), cmocka_unit_test(test_matmul),
 		cmocka_unit_test(test_convolutions), cmocka_unit_test(test_bias_of_convolution), cmocka_unit_test(test_non_finite_terms),
+		cmocka_unit_test(test_attention),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,11 @@ static int32_t label(void *context, int64_t index)
 	return (int32_t)((uint64_t)gen_number(((scene *)context)->samples, 2, (uint64_t)index) * 10 >> 32);
 }
 
+static int32_t token(void *context, int64_t index)
+{
+	return (int32_t)((uint64_t)gen_number(((scene *)context)->samples, 2, (uint64_t)index) * 50257 >> 32);
+}
+
 static uint32_t imported(void *context, int64_t tensor, int64_t index)
 {
 	scene *s = context;
@@ -195,7 +200,7 @@ static uint32_t product_element(const scene *s, const ls_reader *r, const ls_op_
 static uint32_t element(scene *s, int output, int64_t index, int entry, const char **meaning)
 {
 	const ls_op_def *def = ls_op_find(s->kind);
-	const ls_samples samples = {s, sample, label};
+	const ls_samples samples = {s, sample, label, token};
 	const ls_imports imports = {s, imported};
 	ls_reader r = {.program = s->program, .op = ls_program_op(s->program, s->reads), .step = s->step, .context = s, .word = word,
 	               .samples = &samples, .imports = &imports};
@@ -323,7 +328,8 @@ static void run(const char *name, tally *t)
 }
 
 static const char *const files[] = {"elements/products.txt", "elements/logged.txt", "elements/pinned.txt", "elements/sums.txt",
-                                    "elements/maps.txt", "elements/functions.txt", "elements/ends.txt", "elements/refusals.txt"};
+                                    "elements/maps.txt", "elements/functions.txt", "elements/text.txt", "elements/ends.txt",
+                                    "elements/refusals.txt"};
 
 static void definitions_agree_with_the_verifier(void **state)
 {

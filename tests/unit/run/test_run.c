@@ -398,6 +398,13 @@ static void test_metrics_lines(void **state)
 	ls_metrics_line(&line, &m);
 	ls_buf_u8(&line, 0);
 	assert_non_null(strstr((char *)line.data, "\"loss\":null,\"loss_bits\":\"7fc00000\""));
+	assert_null(strstr((char *)line.data, "stages"));
+	ls_buf_reset(&line);
+	m.counted = true;
+	m.stages = (ls_stages){.tested = 90, .certified = 5, .bin = 4, .bins = 0, .wide = 1};
+	ls_metrics_line(&line, &m);
+	ls_buf_u8(&line, 0);
+	assert_non_null(strstr((char *)line.data, ",\"platform\":\"naive\",\"stages\":{\"tested\":90,\"certified\":5,\"bin\":4,\"bins\":0,\"wide\":1}}\n"));
 	ls_buf_reset(&line);
 	ls_metrics_encode(&line, &(ls_metrics){.step = 2, .loss = 1, .lr = 1, .seconds = 9});
 	assert_int_equal(line.len, 20);

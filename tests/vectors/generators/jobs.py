@@ -5,12 +5,13 @@ from verifier.vectors import COMMITMENTS, numbers
 
 from .writer import Statements
 
-BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max",
-        "model.activation": "relu", "model.width": 1.0, "model.head": "cifar",
-        "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
+BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.activation": "relu",
+        "model.width": 1.0,
+        "model.head": "cifar", "model.preset": "none", "model.dropout": 0.0, "data.tokenizer": "bytes",
+        "data.holdout": 0.0, "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
         "train.steps": 5,
-        "train.batch": 2, "train.seed": 1, "train.commit_every": 1, "optimizer.name": "sgd", "optimizer.lr": 0.125,
-        "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0, "schedule.name": "constant",
+        "train.batch": 2, "train.accumulate": 1, "train.seed": 1, "train.commit_every": 1, "optimizer.name": "sgd", "optimizer.lr": 0.125,
+        "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0, **models.OF_ADAM, "optimizer.clip": 0.0, "schedule.name": "constant",
         "schedule.warmup": 0, "arithmetic.mode": "logged", "arithmetic.grid": 32, "arithmetic.state_grid": 32}
 DIGESTS = ("program", "init", "data", "import", "trainer", "referee")
 SIZES = {"channels": 1, "height": 4, "width": 5, "samples": 8, "steps": 5}
@@ -29,6 +30,9 @@ def make(**changes):
 
 
 IMAGE = {"channels": 3, "height": 32, "width": 32, "model__hidden": []}
+TEXT = {"model__arch": "gpt2", "model__classes": 0, "model__hidden": [], "model__layers": 2, "model__heads": 2,
+        "model__embedding": 4, "model__context": 5, "model__vocab": 7, "data__format": "text", "data__length": 5, "height": 1}
+ADAM = {"optimizer__name": "adamw", "optimizer__momentum": 0.0}
 GOOD = [
     {}, {"model__hidden": [7, 1, 2]}, {"model__arch": "logreg", "model__hidden": []}, {"model__arch": "lenet5", **IMAGE},
     {"model__arch": "lenet5", "model__pool": "avg", "model__activation": "tanh", **IMAGE}, {"model__activation": "sigmoid"},
@@ -49,6 +53,13 @@ GOOD = [
     {"arithmetic__threshold": "adaptive", "arithmetic__digest": "0123456789abcdef" * 4},
     {"name": "A.b_c-9" + "x" * 57, "train__seed": 4294967295, "data__limit": 8, "data__shape": [1, 4, 5]},
     {"train__batch": 8, "train__commit_every": 1 << 40}, {"trainer": b"\1" * 32, "referee": b"\2" * 32},
+    TEXT, TEXT | ADAM, TEXT | ADAM | {"model__dropout": 0.1, "train__accumulate": 2, "optimizer__clip": 1.0},
+    TEXT | {"train__batch": 6, "train__accumulate": 3, "data__holdout": 0.25, "data__tokenizer": "gpt2"},
+    TEXT | {"model__preset": "124M", "model__layers": 1, "model__heads": 0, "model__embedding": 0, "model__context": 0,
+            "model__vocab": 50257},
+    ADAM, ADAM | {"optimizer__name": "adam", "optimizer__beta1": 0.5, "optimizer__beta2": 0.0, "optimizer__epsilon": 1e-30,
+                  "optimizer__weight_decay": 0.25, "optimizer__clip": 0.5},
+    {"schedule__name": "linear", "schedule__warmup": 2},
 ]
 BAD = [
     {"name": ""}, {"name": "x" * 65}, {"name": "-a"}, {"name": "a b"}, {"model__arch": "MLP"}, {"model__arch": ""},
@@ -66,7 +77,7 @@ BAD = [
     {"train__steps": (1 << 40) + 1},
     {"train__batch": 0}, {"train__batch": 9}, {"train__seed": 1 << 32}, {"train__commit_every": 0}, {"optimizer__lr": -1.0},
     {"optimizer__lr": 1001.0}, {"optimizer__lr": float("inf")}, {"optimizer__momentum": 1.5}, {"optimizer__nesterov": 2},
-    {"schedule__name": "linear"}, {"schedule__name": "step"}, {"schedule__every": 2}, {"schedule__gamma": 0.5},
+    {"schedule__name": "falling"}, {"schedule__name": "step"}, {"schedule__every": 2}, {"schedule__gamma": 0.5},
     {"schedule__name": "step", "schedule__every": 1, "schedule__gamma": 1.5}, {"arithmetic__mode": "fast"},
     {"arithmetic__grid": 15},
     {"arithmetic__grid": 33}, {"arithmetic__state_grid": 0}, {"arithmetic__compute": "fp32"},
@@ -79,10 +90,17 @@ BAD = [
     {"arithmetic__threshold": "fixed", "arithmetic__tau": 0.5}, {"arithmetic__threshold": "fixed", "arithmetic__tau": 0.0},
     {"arithmetic__threshold": "adaptive", "arithmetic__digest": "0123456789abcdeF" * 4},
     {"arithmetic__threshold": "adaptive", "arithmetic__digest": "00"},
+    {"model__preset": "125M"}, {"model__layers": 257},
+    {"model__heads": 1025}, {"model__embedding": 65537}, {"model__context": (1 << 20) + 1}, {"model__vocab": 1}, {"model__dropout": 0.91},
+    {"data__length": (1 << 20) + 1}, {"data__tokenizer": "words"}, {"data__holdout": 0.51}, {"train__accumulate": 0},
+    {"train__accumulate": 1025}, {"optimizer__beta1": 1.0}, {"optimizer__beta2": -0.1}, {"optimizer__epsilon": 0.0},
+    {"optimizer__clip": 1000001.0},
     {"samples": 1}, {"samples": (1 << 40) + 1}, {"steps": 6}, {"steps": 0},
 ]
 OTHER_PROGRAMS = [  # good bytes, but not what the fields expand to
-    {"model__arch": "unknown"}, {"optimizer__name": "adam"}, {"model__arch": "mlp", "model__hidden": []},
+    {"model__arch": "unknown"}, {"optimizer__name": "adagrad"}, {"optimizer__name": "adam"}, {"optimizer__beta1": 0.5},
+    {"model__classes": 0}, {"model__layers": 2}, {"train__accumulate": 2}, TEXT | {"model__vocab": 0}, TEXT | {"model__classes": 3},
+    TEXT | {"model__heads": 3}, TEXT | {"model__context": 4}, TEXT | {"model__hidden": [3]}, TEXT | {"train__accumulate": 3},  {"model__arch": "mlp", "model__hidden": []},
                   {"model__pool": "avg"}, {"model__arch": "logreg", "model__hidden": [], "model__activation": "tanh"},
     {"model__arch": "vgg11", "model__hidden": []}, {"model__arch": "logreg"}, {"data__mean": [1.0, 2.0]},
                   {"schedule__warmup": 5},

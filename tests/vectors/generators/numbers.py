@@ -199,9 +199,9 @@ def write_random():
 
 def write_rates():
     out = Statements("Learning rates", NUMBERS)
-    out.about("constant, step, cosine; before, at and after the end of a warm-up")
+    out.about("constant, step, cosine, linear; before, at and after the end of a warm-up")
     for kind, every, warmup, steps in ((0, 1, 0, 5), (0, 1, 4, 5), (1, 1, 0, 50), (1, 7, 3, 90), (2, 1, 0, 11),
-                                       (2, 1, 10, 1000)):
+                                       (2, 1, 10, 1000), (3, 1, 0, 7), (3, 1, 5, 100)):
         for t in sorted({1, 2, warmup, warmup + 1, warmup + 2, steps // 2, steps} - {0}):
             out.add("rate", kind, num("0.1"), num("0.3"), every, warmup, steps, t)
     return out.text()

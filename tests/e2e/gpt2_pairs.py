@@ -1,0 +1,116 @@
+# ctest: labels=full timeout=1800
+"""GPT-2 between platforms: a trainer on one, auditors on others, the same bits; dropout on, in every mode that can be audited.
+
+    gpt2_pairs.py [SHAPE…]      these shapes only; "heads" has to be among them for the last part
+
+1. Small models of every shape that matters: several heads and one, odd sizes, sequences beyond the 256 terms of a block, a
+   batch in parts with clipped gradients. Every platform trains, a ring of others audits. Twins: another seed, another share
+   of dropout, and no dropout end in other states.
+2. FP32 sums on the bfloat16 grid, mode logged: auditors on other platforms need corrections, and match. Its twin, mode
+   plain, ends apart.
+3. A text that a run's model writes is the same on every platform; another seed gives another one.
+"""
+import sys
+
+from harness import Folder, Report, lockstep, noise_data, sets
+from pairs import NONCE, PLATFORMS, in_parallel, on, usable
+
+JOB = """lockstep: 1
+name: {name}
+model: {{arch: gpt2, layers: {layers}, heads: {heads}, embedding: {embedding}, context: {context}, vocab: 256, dropout: 0.1}}
+data: {{format: text, path: "builtin:verses", length: {length}, holdout: 0.1}}
+train: {{steps: {steps}, batch: {batch}, seed: 3, commit_every: 2, accumulate: {parts}}}
+optimizer: {{name: {optimizer}, lr: 0.003, weight_decay: 0.1, clip: {clip}}}
+schedule: {{name: linear, warmup: 1}}
+"""
+SHAPES = {
+    "heads": {"layers": 2, "heads": 4, "embedding": 32, "context": 40, "length": 33, "batch": 4, "steps": 4},
+    "one-head": {"layers": 1, "heads": 1, "embedding": 21, "context": 19, "length": 19, "batch": 3, "steps": 3, "optimizer": "adam"},
+    "long": {"layers": 1, "heads": 2, "embedding": 12, "context": 300, "length": 300, "batch": 2, "steps": 2},
+    "parts": {"layers": 2, "heads": 2, "embedding": 16, "context": 16, "length": 16, "batch": 6, "steps": 4, "parts": 3, "clip": 0.5},
+}
+
+
+def write(folder, name, **fields):
+    path = folder / f"{name}.yaml"
+    path.write_text(JOB.format(**{"name": name, "parts": 1, "clip": 0, "optimizer": "adamw"} | fields))
+    return path
+
+
+def train(platforms, job, folder, words):
+    return in_parallel([(p[0], lambda p=p, i=i: on(p, 1 + i % 2, "train", job, "--run", folder / p[0], "--nonce", NONCE, *words))
+                        for i, p in enumerate(platforms)])
+
+
+def audit_ring(report, title, platforms, folder):
+    """Every run by the next two platforms in the list. Returns the corrections."""
+    pairs = [(t, platforms[(i + k) % len(platforms)]) for i, t in enumerate(platforms) for k in (1, 2)]
+    audits = in_parallel([((t[0], a[0]), lambda t=t, a=a: on(a, 2, "audit", folder / t[0])) for t, a in pairs])
+    for (trainer, auditor), result in audits.items():
+        good = result.code == 0 and result["verdict"] == "match" and result["root"] == result["replayed_root"]
+        report.check(good, f"{title}: trained on {trainer}, audited on {auditor}: expected a match", result)
+    return sum(result["corrections"] or 0 for result in audits.values())
+
+
+def shapes(report, folder, platforms, names):
+    for name in names:
+        fields = SHAPES[name]
+        job = write(folder, name, **fields)
+        for mode in ("logged", "exact", "pinned"):
+            place, words = folder / f"{name}-{mode}", sets(arithmetic__mode=mode)
+            place.mkdir()
+            runs = train(platforms, job, place, words)
+            for platform, run in runs.items():
+                report.check(run.code == 0, f"{name}, {mode}: training on {platform}", run)
+            states = {platform: run["state_root"] for platform, run in runs.items()}
+            report.check(len(set(states.values())) == 1, f"{name}, {mode}: expected one state on all platforms: {states}")
+            corrections = audit_ring(report, f"{name}, {mode}", platforms, place)
+            print(f"{name:<9} {mode:<7} {len(runs)} platforms, {2 * len(runs)} audits, corrections {corrections}", flush=True)
+            twins(report, f"{name}, {mode}", job, place, words, set(states.values()))
+
+
+def twins(report, title, job, place, words, states):
+    for twin in ({"train__seed": 4}, {"model__dropout": 0.2}, {"model__dropout": 0}):
+        run = lockstep("train", job, "--run", place / f"twin{len(states)}", "--nonce", NONCE, *words, *sets(**twin))
+        report.check(run.code == 0 and run["state_root"] not in states, f"{title}: expected another state with {twin}", run)
+        states.add(run["state_root"])
+
+
+def grids(report, folder, platforms):
+    job = write(folder, "bfloat16", **SHAPES["heads"])
+    words = sets(arithmetic__grid=16, arithmetic__compute="fp32")
+    for mode in ("logged", "plain"):
+        place = folder / f"bfloat16-{mode}"
+        place.mkdir()
+        runs = train(platforms, job, place, [*words, *sets(arithmetic__mode=mode)])
+        for platform, run in runs.items():
+            report.check(run.code == 0, f"bfloat16, {mode}: training on {platform}", run)
+        if mode == "logged":
+            corrections = audit_ring(report, "bfloat16", platforms, place)
+            report.check(corrections > 0, "bfloat16: expected corrections between platforms")
+            print(f"bfloat16  FP32 sums: corrections {corrections}", flush=True)
+        else:
+            report.check(len({run["state_root"] for run in runs.values()}) > 1, "bfloat16, plain: all platforms agree, so nothing shows")
+
+
+def texts(report, folder, platforms):
+    words = ("sample", folder / "heads-exact" / platforms[0][0], "--prompt", "The ", "--tokens", 40, "--temperature", 0.9, "--top-k", 60)
+    written = {p[0]: on(p, 1, *words)["text"] for p in platforms}
+    report.check(len(set(written.values())) == 1 and len(next(iter(written.values())) or "") > 30, f"one text everywhere: {written}")
+    other = on(platforms[0], 1, *words, "--seed", 2)["text"]
+    report.check(other and other not in written.values(), "another seed, another text")
+
+
+def main():
+    report = Report("gpt2_pairs")
+    with Folder() as folder:
+        noise_data(folder / "noise", 64)
+        platforms = usable(report, [p for p in PLATFORMS if p[0] in ("avx2", "avx512", "Haswell", "Prescott", "naive")], folder)
+        shapes(report, folder, platforms, sys.argv[1:] or SHAPES)
+        grids(report, folder, platforms)
+        texts(report, folder, platforms)
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+# ctest: labels=full timeout=600
+"""A run's memory does not grow with its length: what the process takes after 200 steps and after 2,000, with a snapshot and a head
+every 10 steps and event files; the same of an audit. A process that keeps something per step shows what that looks like.
+"""
+import subprocess
+import sys
+import time
+
+from harness import LOCKSTEP, SKIPPED, Folder, Report, environment, lockstep, noise_data, read_leaves, write_job
+
+STEPS, EARLY, LATE = 2000, 200, 1900
+SLACK = 512  # KiB: pages that the allocator had not touched by then; 4 KiB per step would make 6,800
+
+
+def resident(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    return 0
+
+
+def lines_in(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def watch(words, progress):
+    """(KiB at the first look behind EARLY, KiB at the last one) of a program, which `progress` tells the step of."""
+    process = subprocess.Popen([str(w) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+    early = late = 0
+    while process.poll() is None:
+        step = progress()
+        try:
+            now = resident(process.pid)
+        except OSError:
+            break
+        if step >= EARLY and not early and now:
+            early = now
+        if step >= LATE and now:
+            late = now
+        time.sleep(0.01)
+    return process.wait(), early, late
+
+
+def flat(report, what, code, early, late):
+    report.check(code == 0 and early and late and late - early <= SLACK, f"{what}: {early} KiB after {EARLY} steps, {late} KiB after {LATE} or more, exit {code}")
+    print(f"{what}: {early} KiB after {EARLY} steps, {late} KiB at the end")
+
+
+def main():
+    report = Report("memory")
+    if not sys.platform.startswith("linux"):
+        print("SKIPPED: no /proc here: NO memory was measured")
+        sys.exit(SKIPPED)
+    with Folder() as folder:
+        data = folder / "data"
+        noise_data(data, 64, side=8)
+        job = write_job(folder / "job.yaml", arch="mlp", steps=STEPS, batch=8, model=", hidden: [260]", lr=0.001)
+        run, kept = folder / "run", folder / "kept"
+        words = [LOCKSTEP, "train", job, "--run", run, "--data", data, "--threads", 1, "--snapshots", "every:10", "--tensorboard"]
+        flat(report, "train", *watch(words, lambda: lines_in(run / "metrics.jsonl")))
+        words = [LOCKSTEP, "audit", run, "--data", data, "--threads", 1, "--keep", kept]
+        flat(report, "audit", *watch(words, lambda: lines_in(kept / "metrics.jsonl")))
+        leak = ("import sys, time\nkept = []\nfor i in range(2000):\n    kept.append(bytearray(4096)); open(sys.argv[1], 'a').write('\\n')\n"
+                "    time.sleep(0.0005)\ntime.sleep(0.3)")
+        code, early, late = watch([sys.executable, "-c", leak, folder / "leak"], lambda: lines_in(folder / "leak"))
+        report.check(code == 0 and late - early > SLACK, f"the twin that keeps 4 KiB per step: {early} KiB, then {late} KiB")
+        report.check(lockstep("verify", run).code == 0 and len(read_leaves(run)) == STEPS + 1, "the run is whole")
+    report.finish()
+
+
+main()
