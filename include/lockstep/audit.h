@@ -20,6 +20,8 @@ typedef struct ls_audit_options {
 	int version;
 	uint64_t first, last; /* 0: the whole run; else steps first…last, widened to whole leaves */
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
+	const ls_key *key;    /* the auditor's: signs the heads of what is kept; NULL: unsigned */
+	const ls_watch *watch; /* a test's lying auditor; NULL */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;
 	void *context;

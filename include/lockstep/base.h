@@ -170,6 +170,8 @@ ls_status ls_file_read(uint8_t **out, size_t *len, const char *path, size_t max,
 /* Writes through a temporary file in the same folder, fsync, rename, fsync of the folder: afterwards the path holds
  * either the old or the new bytes. */
 ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error *err);
+/* Writes a new file that only its owner may read or write; LS_ERR_EXISTS where the path is there. */
+ls_status ls_file_write_private(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */
 ls_status ls_dir_make(const char *path, ls_error *err); /* one level; an existing folder is fine */

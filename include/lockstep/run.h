@@ -5,7 +5,9 @@
  *   thresholds.json     the threshold file, where arithmetic.threshold is adaptive; job.bin holds its digest
  *   nonce               64 hex digits; run id = H(job id, trainer key, nonce)
  *   leaves              the run tree's leaves: u32 length and bytes, leaf 0 first
- *   heads/N             the head over the first N leaves (C2SP body)
+ *   trainer.pem         the trainer's public key, where it has one
+ *   auditor             in an auditor's replay: its public key, or "unsigned"
+ *   heads/N             the head over the first N leaves: a C2SP signed note, or only its body where nobody signs
  *   rounding-log/frames per leaf ≥ 1 a block: u64 leaf, u64 length, then per step, product op and frame u32 length and bytes
  *   snapshots/STEP      the state after STEP (ten digits): see spec/run.md
  *   metrics.jsonl       one JSON object per step
@@ -18,6 +20,7 @@
 #include <lockstep/commit.h>
 #include <lockstep/graph.h>
 #include <lockstep/plan.h>
+#include <lockstep/signature.h>
 
 typedef struct ls_run ls_run;
 
@@ -45,12 +48,17 @@ bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text);
 /* ---- writing ---- */
 
 /* Makes the folder (its parent must exist) and leaf 0's surroundings. LS_ERR_EXISTS where `dir` is there and not empty.
- * `nonce` makes the run id; NULL draws 32 random bytes. */
-ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err);
-/* The same for an auditor's replay of `source`, whose run id it keeps. */
-ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err);
-/* Opens an existing run to go on with it after its first `leaves` leaves; what lies beyond is dropped. */
-ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err);
+ * `nonce` and the key make the run id; NULL draws 32 random bytes. `key`, borrowed for the run's life, is the trainer's and
+ * signs heads; NULL: nobody signs. LS_ERR_INPUT where the job names a trainer and the key is not its. */
+ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], const ls_key *key,
+                        ls_error *err);
+/* The same for an auditor's replay of `source`, whose run id it keeps; `key` is the auditor's, or NULL. */
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, const ls_key *key,
+                             ls_error *err);
+/* Opens an existing run to go on with it after its first `leaves` leaves; what lies beyond is dropped. LS_ERR_INPUT where
+ * `key` is not the one that signed so far. */
+ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, const ls_key *key,
+                        ls_error *err);
 ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
 ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err);
 /* Lines as ls_metrics_line writes them. */
@@ -83,6 +91,12 @@ const ls_hash *ls_run_job_id(const ls_run *run);
 const ls_hash *ls_run_id_of(const ls_run *run);
 const ls_job *ls_run_job(const ls_run *run); /* opened runs: from job.yaml */
 const ls_job_binding *ls_run_binding(const ls_run *run);
+const uint8_t *ls_run_nonce(const ls_run *run);       /* 32 bytes */
+const uint8_t *ls_run_trainer_key(const ls_run *run); /* 32 bytes, zero where the trainer has none */
+bool ls_run_is_replay(const ls_run *run);             /* made by an auditor */
+const uint8_t *ls_run_signer(const ls_run *run);      /* whose signature heads bear: trainer or auditor; zero: nobody's */
+/* heads/N for N = size; LS_ERR_NOT_FOUND where there is none. Its signature is not verified (ls_run_check_heads does). */
+ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out, ls_error *err);
 uint64_t ls_run_leaves(const ls_run *run);
 /* Borrowed. i < ls_run_leaves. */
 const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
@@ -121,7 +135,7 @@ typedef void (*ls_metrics_fn)(void *context, const ls_metrics *metrics);
 ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context, ls_error *err);
 /* Checks metrics.jsonl line by line against the metrics digests of the leaves. */
 ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err);
-/* Checks heads/ against the leaves. */
+/* Checks heads/ and their signatures against the leaves. */
 ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err);
 
 /* ---- blocks of the rounding log ---- */

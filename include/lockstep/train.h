@@ -49,6 +49,7 @@ typedef struct ls_train_options {
 	ls_snapshot_policy snapshots;
 	bool resume;
 	const uint8_t *nonce; /* 32 bytes, or NULL */
+	const ls_key *key;    /* signs heads and is part of the run id; NULL: an unsigned run */
 	const ls_watch *watch; /* may be NULL */
 	bool no_self_check;    /* do not recompute random elements exactly */
 	/* Polled after each step; true asks to stop after the present leaf. */

@@ -274,11 +274,12 @@ static ls_status open_parts(auditor *a, ls_platform *platform, ls_error *err)
 	o.plan = a->plan;
 	o.platform = platform;
 	o.follow = true;
+	o.watch = a->options->watch;
 	LS_TRY(ls_hasher_open(&a->hasher, 1, err));
 	ls_tree_init(&a->tree, a->hasher, 0);
 	LS_TRY(ls_replay_open(&a->replay, &o, err));
 	if (a->options->keep)
-		LS_TRY(ls_run_create_copy(&a->kept, a->options->keep, a->plan, a->run, err));
+		LS_TRY(ls_run_create_copy(&a->kept, a->options->keep, a->plan, a->run, a->options->key, err));
 done:
 	return status;
 }

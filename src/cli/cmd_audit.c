@@ -1,12 +1,15 @@
-#include "cli/cli.h"
+#include "cli/statement.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static const ls_cli_option options[] = {
 	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, replaying from the nearest snapshot before them", .fallback_text = "all"},
 	{.name = "job", .argument = "FILE", .help = "what was ordered, as lockstep plan -o wrote it: the run must be of this job",
 	 .fallback_text = "the run's own"},
 	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
+	{.name = "key", .argument = "FILE", .help = "the auditor's private key: signs --keep's heads and the statement"},
+	{.name = "output", .argument = "FILE", .help = "write a signed statement about the run's weights: DSSE, in-toto", .brief = 'o'},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
@@ -298,6 +301,40 @@ done:
 	return status;
 }
 
+/* The auditor's word for the weights that a match has shown to be the run's. Only a whole replay can stand behind them. */
+static ls_status attest(const ls_cli_args *args, ls_cli_session *s, const struct report *r, const ls_key *key, ls_error *err)
+{
+	const char *path = ls_cli__value(args, "output");
+	char weights[LS_PATH_MAX];
+	ls_cli_exported exported;
+	ls_damage damage = {0};
+	ls_attestation a;
+	ls_status status;
+	if (!path)
+		return LS_OK;
+	if (r->result.verdict != LS_VERDICT_MATCH || is_partial(r)) {
+		ls_cli__note("no statement was written: the replay was not whole, or did not match\n");
+		return LS_OK;
+	}
+	if (snprintf(weights, sizeof weights, "%s.weights", path) >= (int)sizeof weights)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+	LS_TRY(ls_cli__export_run(&exported, s, weights, true, &damage, err));
+	LS_TRY(ls_cli__begin_statement(&a, s->run, weights, "model.safetensors", err));
+	snprintf(a.role, sizeof a.role, "auditor");
+	snprintf(a.verdict, sizeof a.verdict, "%s", ls_verdict_text(r->result.verdict));
+	snprintf(a.platform, sizeof a.platform, "%s", r->platform);
+	a.first = r->result.first;
+	a.last = r->result.last;
+	a.log_bytes = exported.log.bytes;
+	a.log_entries = exported.log.entries;
+	a.elements = exported.log.elements;
+	a.corrections = r->result.corrections;
+	LS_TRY(ls_cli__write_statement(&a, key, path, err));
+done:
+	unlink(weights); // only their digest is published
+	return status;
+}
+
 /* A match over part of what was asked for is no match: a script must not take it for one. */
 static int code_of(const ls_audit_result *a)
 {
@@ -312,8 +349,14 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_cli_session s = {0};
 	struct report r = {.ops = json_array()};
 	ls_damage damage;
+	ls_key *key = NULL;
 	ls_status status;
+	if (ls_cli__given(args, "output") && !ls_cli__given(args, "key"))
+		return ls_cli__usage(err, "audit", "-o without --key", "--key FILE", "a statement is signed");
 	o.keep = ls_cli__value(args, "keep");
+	if (ls_cli__given(args, "key"))
+		LS_TRY(ls_key_read(&key, ls_cli__value(args, "key"), err));
+	o.key = key;
 	LS_TRY(read_steps(&o, args, err));
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (damage.found)
@@ -322,12 +365,14 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		LS_TRY(check_ordered(&r, s.run, ls_cli__value(args, "job"), err));
 	if (!damage.found && !r.other_job)
 		LS_TRY(replay(cli, args, &s, &o, &r, err));
+	LS_TRY(attest(args, &s, &r, key, err));
 	*code = code_of(&r.result);
 	if (cli->json)
 		print_json(&r);
 	else
 		print_text(cli, &r);
 done:
+	ls_key_free(key);
 	json_decref(r.ops);
 	ls_cli__close(&s);
 	return status;

@@ -8,6 +8,10 @@ struct ls_run {
 	char dir[LS_PATH_MAX];
 	ls_hash job_id, id;
 	uint8_t nonce[32];
+	uint8_t trainer[32]; /* public key, or zero */
+	uint8_t signer[32];  /* of heads */
+	bool replay;         /* an auditor's */
+	const ls_key *key;   /* that signs heads; NULL: none, or the run was opened for reading */
 	ls_job *job; /* owned where the run was opened for reading */
 	ls_job_binding binding;
 	uint64_t commit_every;
@@ -33,6 +37,10 @@ ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_erro
 
 /* Sizes of the heads there are, ascending; freed by ls_free. */
 ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
+
+#define LS_RUN__TRAINER "trainer.pem"
+#define LS_RUN__AUDITOR "auditor"
+#define LS_RUN__UNSIGNED "unsigned\n" /* what LS_RUN__AUDITOR holds where the auditor has no key */
 
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64

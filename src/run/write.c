@@ -58,6 +58,18 @@ done:
 	return status;
 }
 
+static ls_status write_public_key(const ls_run *run, const char *name, const uint8_t key[32], ls_error *err)
+{
+	ls_status status;
+	ls_buf text;
+	ls_buf_init(&text, LS_KEY_FILE_MAX);
+	LS_TRY(ls_public_key_encode(&text, key, err));
+	LS_TRY(write_file(run, name, text.data, text.len, err));
+done:
+	ls_buf_free(&text);
+	return status;
+}
+
 static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_error *err)
 {
 	ls_status status;
@@ -76,6 +88,12 @@ static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_e
 	ls_hex(nonce, run->nonce, 32);
 	nonce[64] = '\n';
 	LS_TRY(write_file(run, "nonce", nonce, 65, err));
+	if (!ls_public_key_none(run->trainer))
+		LS_TRY(write_public_key(run, LS_RUN__TRAINER, run->trainer, err));
+	if (run->replay && ls_public_key_none(run->signer))
+		LS_TRY(write_file(run, LS_RUN__AUDITOR, LS_RUN__UNSIGNED, strlen(LS_RUN__UNSIGNED), err));
+	else if (run->replay)
+		LS_TRY(write_public_key(run, LS_RUN__AUDITOR, run->signer, err));
 done:
 	ls_buf_free(&yaml);
 	return status;
@@ -95,9 +113,24 @@ done:
 	return status;
 }
 
-static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
+/* Who is who in a new run, of a trainer or, with `source`, of an auditor. */
+static ls_status take_keys(ls_run *run, const ls_run *source, const ls_key *key, ls_error *err)
 {
-	static const uint8_t unsigned_key[32] = {0};
+	const uint8_t *named = run->binding.trainer;
+	run->key = key;
+	run->replay = source != NULL;
+	if (key)
+		ls_key_public(key, run->signer);
+	memcpy(run->trainer, source ? source->trainer : run->signer, 32);
+	if (ls_public_key_none(named) || !memcmp(named, run->trainer, 32))
+		return LS_OK;
+	return ls_error_input(err, run->dir, "trainer's key", key ? "another key than the job names" : "none", "the key that the job names",
+	                      "give the trainer's private key with --key");
+}
+
+static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], const ls_run *source,
+                        const ls_key *key, ls_error *err)
+{
 	ls_status status = LS_OK;
 	ls_run *run;
 	*out = NULL;
@@ -115,7 +148,8 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	run->binding = *ls_plan_binding(plan);
 	run->commit_every = ls_plan_spec(plan)->train.commit_every;
 	memcpy(run->nonce, nonce, 32);
-	LS_TRY(ls_run_id(&run->id, &run->job_id, unsigned_key, nonce));
+	LS_TRY(take_keys(run, source, key, err));
+	LS_TRY(ls_run_id(&run->id, &run->job_id, run->trainer, nonce));
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
 	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(make_folders(run, err));
@@ -129,17 +163,19 @@ done:
 	return status;
 }
 
-ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], ls_error *err)
+ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], const ls_key *key,
+                        ls_error *err)
 {
 	uint8_t drawn[32];
 	if (!nonce && getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
 		return ls_error_set(err, LS_ERR_IO, "the system gave no random numbers");
-	return create(out, dir, plan, nonce ? nonce : drawn, err);
+	return create(out, dir, plan, nonce ? nonce : drawn, NULL, key, err);
 }
 
-ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err)
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, const ls_key *key,
+                             ls_error *err)
 {
-	return create(out, dir, plan, source->nonce, err);
+	return create(out, dir, plan, source->nonce, source, key, err);
 }
 
 /* Keeps the lines of the first `steps` steps. */
@@ -219,7 +255,21 @@ static ls_status drop_snapshots(ls_run *run, uint64_t after, ls_error *err)
 	return status;
 }
 
-ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, ls_error *err)
+/* Heads that a run has and those that follow bear one signature. */
+static ls_status continue_with(ls_run *run, const ls_key *key, ls_error *err)
+{
+	uint8_t public_key[32] = {0};
+	if (key)
+		ls_key_public(key, public_key);
+	run->key = key;
+	if (!memcmp(public_key, run->signer, 32))
+		return LS_OK;
+	return ls_error_input(err, run->dir, "key", key ? "another key" : "none", ls_public_key_none(run->signer) ? "none, as the run began" : "the key that signed this run's heads",
+	                      "give the same --key as when the run began");
+}
+
+ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, const ls_key *key,
+                        ls_error *err)
 {
 	ls_status status;
 	ls_damage damage = {0};
@@ -234,6 +284,7 @@ ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, 
 		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s", dir, damage.file, damage.text);
 		goto done;
 	}
+	LS_TRY(continue_with(run, key, err));
 	LS_TRY(ls_file_lock(run->leaf_file, err));
 	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut(run, leaves < run->leaves ? leaves : run->leaves, err));
@@ -292,12 +343,14 @@ ls_status ls_run_sync(ls_run *run, ls_error *err)
 {
 	ls_status status;
 	ls_head head = {.run = run->id, .size = run->leaves};
-	char text[LS_HEAD_TEXT_SIZE], name[64];
+	ls_signed_head signed_head;
+	char text[LS_SIGNED_HEAD_TEXT_SIZE], name[64];
 	LS_TRY(ls_file_sync(run->log_file, err));
 	LS_TRY(ls_file_sync(run->metrics_file, err));
 	LS_TRY(ls_file_sync(run->leaf_file, err));
 	LS_TRY(ls_run_root(run, run->leaves, &head.root, err));
-	ls_head_encode(text, &head);
+	LS_TRY(ls_signed_head_make(&signed_head, &head, run->key, err));
+	ls_signed_head_encode(text, &signed_head);
 	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)head.size);
 	LS_TRY(write_file(run, name, text, strlen(text), err));
 done:

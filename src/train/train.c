@@ -61,7 +61,7 @@ static ls_status start(trainer *t, ls_error *err)
 	ls_status status;
 	ls_leaf leaf = {.kind = LS_LEAF_START};
 	LS_TRY(ls_replay_init(t->replay, &leaf.state, err)); // takes time: a run without leaves should not lie there meanwhile
-	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, err));
+	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->key, err));
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
 	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
@@ -102,7 +102,7 @@ static ls_status resume(trainer *t, ls_error *err)
 		status = ls_error_set(err, LS_ERR_INPUT, "%s/snapshots: found no snapshot that verifies", t->options->dir);
 		goto done;
 	}
-	LS_TRY(ls_run_reopen(&t->run, t->options->dir, t->plan, ls_run_leaf_of_step(run, step) + 1, err));
+	LS_TRY(ls_run_reopen(&t->run, t->options->dir, t->plan, ls_run_leaf_of_step(run, step) + 1, t->options->key, err));
 	t->last_snapshot = ls_clock_seconds();
 	for (size_t i = count + 1 > LS_SNAPSHOTS_LAST_MAX ? count + 1 - LS_SNAPSHOTS_LAST_MAX : 0; i < count + 1; i++)
 		if (steps[i])
