@@ -25,7 +25,7 @@ def raw_key(public):
 
 
 def check_head(folder, run, public):
-    """c2sp.org/signed-note and c2sp.org/tlog-checkpoint, read anew."""
+    """c2sp.org/signed-note, read anew."""
     leaves = read_leaves(run)
     text = (run / "heads" / str(len(leaves))).read_text()
     body, _, lines = text.partition("\n\n")

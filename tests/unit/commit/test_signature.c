@@ -105,7 +105,7 @@ static void test_keys_go_to_files_and_back(void **state)
 	scratch_remove(dir);
 }
 
-/* The example of c2sp.org/tlog-checkpoint has other names; what counts here is that every byte does. */
+/* Changed, cut or longer: nothing but the text itself is accepted. */
 static void test_every_byte_of_a_signed_head_counts(void **state)
 {
 	ls_head head = {.run = {{1, 2, 3}}, .size = 12, .root = {{9}}};
