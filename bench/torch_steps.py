@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of a model in plain PyTorch, timed on request: the other side of scripts/bench.
 
-    torch_steps.py --arch A --channels C --side S --classes N --batch B --dtype fp32|fp64 --threads T --clock wall|cpu
+    torch_steps.py --arch A --channels C --side S --classes N --batch B --dtype fp32|fp64 --threads T --clock wall|cpu [--hidden M,N]
 
 Reads numbers from standard input, one a line; for each it makes that many steps and prints the median of their seconds.
 Inputs are normal random numbers; the optimizer is SGD with momentum and weight decay, as in the example jobs.
@@ -23,6 +23,7 @@ def main():
     parser.add_argument("--arch", required=True)
     for name in ("channels", "side", "classes", "batch", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--hidden", type=lambda text: [int(n) for n in text.split(",")], default=[])
     parser.add_argument("--dtype", choices=["fp32", "fp64"], required=True)
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     o = parser.parse_args()
@@ -30,7 +31,7 @@ def main():
     torch.manual_seed(1)
     dtype = torch.float32 if o.dtype == "fp32" else torch.float64
     clock = time.perf_counter if o.clock == "wall" else time.process_time
-    model = models.build(o.arch, o.channels, o.side, o.classes).to(dtype)
+    model = models.build(o.arch, o.channels, o.side, o.classes, hidden=o.hidden).to(dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, weight_decay=5e-4)
     x, labels = torch.randn(o.batch, o.channels, o.side, o.side, dtype=dtype), torch.randint(o.classes, (o.batch,))
 

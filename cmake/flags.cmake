@@ -13,6 +13,8 @@ if(LOCKSTEP_SANITIZE)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# Files named *_avx2.c and *_avx512.c are compiled for that instruction set and run only where the processor has it.
+# Files named *_avx2.c, *_avx512.c and *_shani.c are compiled for that instruction set and run only where the processor
+# has it.
 set(LOCKSTEP_FLAGS_avx2 -mavx2 -mfma)
 set(LOCKSTEP_FLAGS_avx512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512)
+set(LOCKSTEP_FLAGS_shani -msha -msse4.1 -mssse3)

@@ -139,6 +139,11 @@ static inline double ls_f64_bits(uint64_t bits)
 	return v;
 }
 
+/* Insertions, deletions and replacements of bytes that lead from one text to the other (Levenshtein's distance); of longer
+ * texts the first LS_EDIT_MAX bytes count. For "did you mean". */
+#define LS_EDIT_MAX 64
+size_t ls_edit_distance(const char *a, const char *b);
+
 uint32_t ls_get_le32(const void *p);
 void ls_put_le32(void *p, uint32_t v);
 uint64_t ls_get_le64(const void *p);
@@ -173,6 +178,7 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 /* Writes a new file that only its owner may read or write; LS_ERR_EXISTS where the path is there. */
 ls_status ls_file_write_private(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
+ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */
 ls_status ls_dir_make(const char *path, ls_error *err); /* one level; an existing folder is fine */
 /* Joins with one '/', into a caller's buffer; LS_ERR_LIMIT where it does not fit. */

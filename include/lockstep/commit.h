@@ -93,6 +93,24 @@ ls_status ls_consistency_make(ls_hash proof[LS_PROOF_MAX + 1], size_t *count, co
 ls_status ls_consistency_verify(bool *valid, const ls_hash *old_root, uint64_t old_size, const ls_hash *root,
                                 uint64_t size, const ls_hash *proof, size_t count, ls_hasher *h);
 
+/* ---- multiproofs: several leaves of one tree (spec/encodings.md, section 1) ---- */
+
+/* A leaf that is shown, by its place. */
+typedef struct ls_shown_leaf {
+	uint64_t index;
+	ls_hash hash;
+} ls_shown_leaf;
+
+/* The proof of the leaves at `index`, strictly ascending and below `size`, 1 ≤ count (else LS_ERR_USAGE): heads of the
+ * largest subtrees without any of them, depth-first, left before right. `proof` has room for `room` hashes; LS_ERR_LIMIT
+ * where that does not do: at most LS_PROOF_MAX for each leaf are needed. */
+ls_status ls_multiproof_make(ls_hash *proof, size_t room, size_t *count, const ls_hash *leaf_hashes, uint64_t size,
+                             const uint64_t *index, size_t indexes, ls_hasher *h);
+/* `*valid` answers whether all of the leaves are in the tree. Leaves that are none, not strictly ascending or beyond the
+ * size make an invalid proof, as do hashes too many or too few. */
+ls_status ls_multiproof_verify(bool *valid, const ls_hash *root, uint64_t size, const ls_shown_leaf *leaf, size_t leaves,
+                               const ls_hash *proof, size_t count, ls_hasher *h);
+
 /* ---- tensors ---- */
 
 #define LS_CHUNK_WORDS 256 /* 1 KiB */
@@ -102,6 +120,14 @@ ls_status ls_consistency_verify(bool *valid, const ls_hash *old_root, uint64_t o
  * spread over `pool` (may be NULL); nothing is allocated. LS_ERR_USAGE where the pool has more threads than `h`
  * has workers or count < 0. */
 ls_status ls_tensor_root(ls_hash *out, const void *words, int64_t count, ls_pool *pool, ls_hasher *h);
+
+typedef struct ls_tensor_words {
+	const void *words; /* borrowed */
+	int64_t count;
+	ls_hash root;      /* out */
+} ls_tensor_words;
+/* The roots of many tensors, as ls_tensor_root gives them, in one job for all threads: a state has many small ones. */
+ls_status ls_tensor_roots(ls_tensor_words *tensor, size_t tensors, ls_pool *pool, ls_hasher *h);
 /* Leaf hash of one chunk of 1…256 words. */
 ls_status ls_chunk_hash(ls_hash *out, const void *words, int count, ls_hasher *h);
 int64_t ls_chunk_count(int64_t words); /* ⌈words/256⌉ */

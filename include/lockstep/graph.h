@@ -34,13 +34,13 @@ ls_status ls_op_log_push(ls_op_log *log, ls_entry entry);
 
 /* ---- executor ---- */
 
-/* How the value of a product is settled (spec/arithmetic.md). The places where modes `pinned` and `exact` get their own fast paths are
- * product_op() in src/graph/exec.c and ls_round_* in src/graph/rounding.c. */
+/* How the value of a product is settled (spec/arithmetic.md). */
 typedef enum ls_rounding {
 	LS_ROUNDING_PLAIN = 0,  /* R(C): mode plain */
 	LS_ROUNDING_RECORD = 1, /* logged, trainer: writes entries */
 	LS_ROUNDING_FOLLOW = 2, /* logged, auditor: reads entries, judges the doubtful */
-	LS_ROUNDING_EXACT = 3   /* R(E) always */
+	LS_ROUNDING_EXACT = 3,  /* R(E) always */
+	LS_ROUNDING_PINNED = 4  /* the FP32 sum in the pinned order */
 } ls_rounding;
 
 /* Called after each op, with its outputs and its part of the rounding log in place (`log` is NULL where the step has
@@ -59,8 +59,9 @@ typedef struct ls_exec_options {
 	const ls_samples *samples; /* NULL where no op loads */
 	const ls_imports *imports; /* NULL where no op imports; else LS_ERR_USAGE without */
 	ls_rounding rounding;
-	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only */
-	bool self_check; /* recompute a few random elements exactly in every step, and stop where |C − E| > B */
+	ls_arithmetic arithmetic; /* thresholds count under RECORD and FOLLOW only; PINNED reads none of it, EXACT needs FP64 */
+	bool self_check; /* recompute a few random elements from the definition in every step, and stop where |C − E| > B, or,
+	                  * under PINNED, where a bit differs */
 	const int *keep; /* values that must still be readable after the step */
 	int keep_count;
 	const ls_watch *watch; /* may be NULL */

@@ -31,7 +31,7 @@
 typedef enum ls_job_mode {
 	LS_JOB_LOGGED = 0,
 	LS_JOB_PLAIN = 1,
-	LS_JOB_EXACT = 2, /* known, refused by this version, as is pinned */
+	LS_JOB_EXACT = 2,
 	LS_JOB_PINNED = 3
 } ls_job_mode;
 
@@ -109,6 +109,12 @@ typedef struct ls_job_spec {
 } ls_job_spec;
 
 typedef struct ls_job ls_job;
+
+/* True where the job's runs have a rounding log: elsewhere no value depends on anybody's choice. */
+static inline bool ls_job_keeps_log(const ls_job_spec *spec)
+{
+	return spec->arithmetic.mode == LS_JOB_LOGGED;
+}
 
 /* True where the bounds of the rounding log are the paper's thresholds: a match proves nothing about platforms that were
  * not tried, and a mismatch may be no one's fault. */

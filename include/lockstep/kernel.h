@@ -29,10 +29,12 @@ typedef struct ls_product_call {
 	int bits;                  /* grid of the output */
 	bool fp32;                 /* sum chunks of LS_CHUNK_TERMS terms in FP32 and the chunks in FP64; else all in FP64 */
 	ls_bound bound;            /* B of the flags; where certified, of the same precision */
-	bool test;                 /* false in mode plain: no bound, no flag */
+	bool test;                 /* false in modes plain and pinned: no bound */
+	bool pinned;               /* mode pinned: C is the FP32 sum in the order of ls_product_pinned, which out equals
+	                            * wherever C is finite. Neither with `test` nor with `fp32` */
 	int64_t sample;            /* an element to flag whatever its value, or −1; not in mode plain */
-	ls_flag_list *flags;       /* out: elements with R(C−t) ≠ R(C+t), non-finite sums, and the sample; replaces what
-	                            * was there. May be NULL in mode plain. */
+	ls_flag_list *flags;       /* out: elements with R(C−t) ≠ R(C+t) (`test`), those whose C is not finite, and the
+	                            * sample; replaces what was there. Untouched in mode plain, and may be NULL there. */
 } ls_product_call;
 
 #endif

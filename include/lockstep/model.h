@@ -43,6 +43,9 @@ ls_status ls_model_open(ls_model **out, const ls_model_options *options, ls_erro
 void ls_model_free(ls_model *model);
 /* LS_OK, or LS_ERR_NOT_FOUND with the models there are. */
 ls_status ls_model_check(const char *arch, ls_error *err);
+/* The models there are, from number 0 on: what model.arch may be, and a line about it. NULL behind the last. */
+const char *ls_model_name(size_t index);
+const char *ls_model_text(size_t index);
 
 /* Borrowed. The outputs of init's ops carry the names of step's state; eval's state is the parameters and buffers
  * (running statistics) without the optimizer's tensors. */

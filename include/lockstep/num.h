@@ -187,6 +187,12 @@ double ls_rsum_column_finish(const ls_rsum_column *r);
 float ls_exp(float x); /* exp(+inf)=+inf, exp(−inf)=+0 */
 float ls_log(float x); /* log(0)=−inf, negative or NaN gives NaN */
 float ls_rsqrt(float x); /* 1/√x; ±0 gives +inf, +inf gives +0, negative or NaN gives NaN */
+float ls_tanh(float x); /* ±inf gives ±1 */
+float ls_sigmoid(float x); /* 1/(1 + e^-x); +inf gives 1, −inf +0 */
+/* ½x·(1 + tanh(√(2/π)·(x + 0.044715·x³))), √(2/π) and 0.044715 as real numbers, and its derivative. At +inf they are +inf
+ * and 1, at −inf, by their limits, +0. */
+float ls_gelu(float x);
+float ls_gelu_slope(float x);
 double ls_log_f64(float x); /* the FP64 value behind ls_log, before its rounding; pinned, for schedules and normals */
 /* cos(π·x), |x| ≤ 2^20: a pinned FP64 polynomial, not correctly rounded; the same bits everywhere. */
 double ls_cospi(double x);

@@ -130,6 +130,13 @@ const ls_value *ls_reader_output(const ls_reader *r, int output);
 /* E and S of one element of a product op. */
 void ls_product_sum(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, ls_sum *out);
 
+/* Terms of a block of mode pinned. */
+#define LS_PINNED_BLOCK 256
+
+/* The value of one element in mode pinned, on a grid of `bits`: the definition that kernels must equal
+ * (spec/arithmetic.md, 3.8). */
+float ls_product_pinned(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, int bits);
+
 /* ---- the table ---- */
 
 struct ls_op_grad; /* autodiff's view, below */

@@ -29,7 +29,7 @@ typedef struct ls_damage {
 	bool found;
 	char file[64];  /* relative to the run directory */
 	uint64_t step;  /* the first step concerned; 0 where none is */
-	bool tail;      /* a record or block that breaks off at the end, as a crash leaves it: `--resume` drops it */
+	bool tail;      /* behind the last head: bytes that a crash may leave, which `--resume` drops */
 	bool withheld;  /* leaves that a head promises are not there */
 	char text[512]; /* found and expected */
 } ls_damage;
@@ -47,18 +47,31 @@ bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text);
 
 /* ---- writing ---- */
 
-/* Makes the folder (its parent must exist) and leaf 0's surroundings. LS_ERR_EXISTS where `dir` is there and not empty.
- * `nonce` and the key make the run id; NULL draws 32 random bytes. `key`, borrowed for the run's life, is the trainer's and
- * signs heads; NULL: nobody signs. LS_ERR_INPUT where the job names a trainer and the key is not its. */
-ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], const ls_key *key,
-                        ls_error *err);
+/* Makes the folder (its parent must exist) and leaf 0's surroundings, and locks it against other writers. LS_ERR_EXISTS where
+ * `dir` is there and not empty; with `again`, where it is more than a start that was cut off. `nonce` and the key make the
+ * run id; NULL draws 32 random bytes. `key`, borrowed for the run's life, is the trainer's and signs heads; NULL: nobody
+ * signs. LS_ERR_INPUT where the job names a trainer and the key is not its. */
+ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], bool again,
+                        const ls_key *key, ls_error *err);
 /* The same for an auditor's replay of `source`, whose run id it keeps; `key` is the auditor's, or NULL. */
 ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, const ls_key *key,
                              ls_error *err);
-/* Opens an existing run to go on with it after its first `leaves` leaves; what lies beyond is dropped. LS_ERR_INPUT where
- * `key` is not the one that signed so far. */
-ls_status ls_run_reopen(ls_run **out, const char *dir, const ls_job_plan *plan, uint64_t leaves, const ls_key *key,
-                        ls_error *err);
+/* Whether the folder is missing, empty, or holds what a start leaves that was cut off before its end: there is nothing that
+ * could be gone on with, and nothing that would be lost. */
+ls_status ls_run_is_unstarted(bool *out, const char *dir, ls_error *err);
+/* ls_run_open, and locked against other writers before anything is read. */
+ls_status ls_run_open_to_write(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* The key that signs the heads to come; LS_ERR_INPUT where it is not the one that signed so far (NULL: none). */
+ls_status ls_run_continue_with(ls_run *run, const ls_key *key, ls_error *err);
+/* Leaves whose blocks of the rounding log are there, too: what a crash spared. */
+uint64_t ls_run_usable(const ls_run *run);
+/* Heads against leaves, and the first `leaves` leaves against their rounding log and metrics: what a run that is gone on with
+ * is built upon. */
+ls_status ls_run_check_kept(const ls_run *run, uint64_t leaves, const ls_program *program, ls_encoding encoding,
+                            ls_damage *damage, ls_error *err);
+/* Goes back to the first `leaves` leaves, 1 ≤ leaves ≤ ls_run_usable; what lies beyond is dropped, and so is what a crash left
+ * without a name. */
+ls_status ls_run_cut(ls_run *run, uint64_t leaves, ls_error *err);
 ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
 ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err);
 /* Lines as ls_metrics_line writes them. */
@@ -66,8 +79,14 @@ ls_status ls_run_append_metrics(ls_run *run, const void *lines, size_t len, ls_e
 /* Writes the state of `exec` as the snapshot after `step`. */
 ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
 ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err);
-/* Makes everything so far durable and writes heads/N. */
+/* Rounding log, metrics and leaves so far are on the disk when this returns. */
 ls_status ls_run_sync(ls_run *run, ls_error *err);
+/* Writes heads/N over the leaves so far, which must have been synced: what a head promises is on the disk. */
+ls_status ls_run_write_head(ls_run *run, ls_error *err);
+/* Sync, then the snapshot after `step` (none where exec is NULL), then the head: a snapshot never lies beyond what is on the
+ * disk, and a head never promises a leaf that is not. */
+ls_status ls_run_seal(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
+bool ls_run_has_head(const ls_run *run); /* over all its leaves */
 
 /* One line of metrics.jsonl. */
 typedef struct ls_metrics {

@@ -19,6 +19,9 @@ typedef struct ls_replay_options {
 #define LS_REPLAY_OPTIONS_VERSION 1
 #define LS_REPLAY_OPTIONS_INIT {.version = LS_REPLAY_OPTIONS_VERSION}
 
+/* How a job's mode settles products, for an auditor who follows or for a trainer. */
+ls_rounding ls_replay_rounding(const ls_job_spec *spec, bool follow);
+
 ls_status ls_replay_open(ls_replay **out, const ls_replay_options *options, ls_error *err);
 void ls_replay_free(ls_replay *r);
 ls_exec *ls_replay_exec(ls_replay *r);
@@ -43,6 +46,8 @@ ls_status ls_replay_leaf(ls_replay *r, const ls_hash *run_id, uint64_t first, ui
 /* Sums over ops. */
 void ls_replay_totals(const ls_replay *r, ls_op_stats *out);
 
+#define LS_NOTE_MAX 1024 /* bytes of a note, its NUL included */
+
 typedef struct ls_train_options {
 	int version;
 	const char *dir;
@@ -55,6 +60,8 @@ typedef struct ls_train_options {
 	/* Polled after each step; true asks to stop after the present leaf. */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;
+	/* What was dropped or passed over on the way back into a run: one sentence, for people. */
+	void (*on_note)(void *context, const char *text);
 	void *context;
 } ls_train_options;
 #define LS_TRAIN_OPTIONS_VERSION 1

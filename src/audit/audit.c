@@ -134,7 +134,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	ls_status status;
 	const ls_program *program = ls_model_step(ls_plan_model(a->plan));
 	ls_encoding encoding = (ls_encoding)ls_plan_spec(a->plan)->arithmetic.encoding;
-	bool plain = ls_plan_spec(a->plan)->arithmetic.mode == LS_JOB_PLAIN;
+	bool logged = ls_job_keeps_log(ls_plan_spec(a->plan));
 	uint64_t first, last;
 	uint8_t *block = NULL;
 	size_t len;
@@ -149,7 +149,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 		goto done;
 	}
 	cursor = ls_cursor_over(block, len);
-	LS_TRY(ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, plain ? NULL : &cursor, on_step, a, &result, err));
+	LS_TRY(ls_replay_leaf(a->replay, ls_run_id_of(a->run), first, last, NULL, logged ? &cursor : NULL, on_step, a, &result, err));
 	if (result.forgery.found) {
 		found_forgery(a, &result);
 		goto done;
@@ -238,7 +238,7 @@ static ls_status replay(auditor *a, ls_error *err)
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the replayed leaves");
+		ls_error_set(err, status, "could not hash the replayed leaves: %s", ls_status_text(status));
 done:
 	return status;
 }
@@ -322,9 +322,8 @@ ls_status ls_audit(const ls_run *run, const ls_job_plan *plan, ls_platform *plat
 	LS_TRY(open_parts(&a, platform, err));
 	LS_TRY(replay(&a, err));
 	if (a.kept) {
-		if (out->verdict != LS_VERDICT_FORGED_LOG) // there the state may lie between two leaves
-			LS_TRY(ls_run_write_snapshot(a.kept, out->last, ls_replay_exec(a.replay), err));
-		LS_TRY(ls_run_sync(a.kept, err));
+		bool between = out->verdict == LS_VERDICT_FORGED_LOG; // two leaves
+		LS_TRY(ls_run_seal(a.kept, out->last, between ? NULL : ls_replay_exec(a.replay), err));
 	}
 	report_ops(&a, on_op);
 done:

@@ -144,6 +144,11 @@ bool ls_file_exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+ls_status ls_file_remove(const char *path, ls_error *err)
+{
+	return unlink(path) == 0 || errno == ENOENT ? LS_OK : ls_base__system_error(err, "remove", path);
+}
+
 ls_status ls_dir_make(const char *path, ls_error *err)
 {
 	struct stat st;

@@ -64,7 +64,8 @@ typedef struct ls_cli_args {
 } ls_cli_args;
 
 extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__export,
-	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__keygen, ls_cli__plan, ls_cli__platforms, ls_cli__sign, ls_cli__train, ls_cli__verify;
+	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__keygen, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sign, ls_cli__train,
+	ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err);
@@ -200,6 +201,8 @@ ls_status ls_cli__lane_step(ls_cli_lane *lane, uint64_t step, ls_step_log *log, 
                             ls_error *err);
 /* Bytes that the lane's log of `step` takes in a run. */
 ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *bytes, ls_error *err);
+/* Of them what the coded entries of one op take, counted as if its last frame were a full one. */
+ls_status ls_cli__lane_op_bytes(ls_cli_lane *lane, int op, uint64_t *bytes, ls_error *err);
 /* Sorts. Of an even number the lower one of the two in the middle; count ≥ 1. */
 double ls_cli__median(double *value, size_t count);
 #endif

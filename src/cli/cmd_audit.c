@@ -49,7 +49,7 @@ static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args,
 struct report {
 	ls_cli_progress progress;
 	ls_audit_result result;
-	bool uncertified, plain, other_job;
+	bool uncertified, plain, logged, other_job;
 	bool diverged;  /* the run ends before the ordered steps, and no step could follow */
 	uint64_t steps; /* that the run has */
 	bool opened; /* false: damage kept the run from being read, so there are no roots */
@@ -248,6 +248,11 @@ static void print_counts(const ls_cli *cli, const struct report *r)
 		ls_cli__say(cli, "  replayed        steps %llu to %llu of %llu on %s in %s\n", (unsigned long long)a->first,
 		            (unsigned long long)a->last, (unsigned long long)r->steps, r->platform,
 		            ls_cli__seconds_text(seconds, a->seconds));
+	if (!r->logged) {
+		ls_cli__say(cli, "  rounding log    none; of %llu elements of products %llu were computed from their definition\n",
+		            (unsigned long long)a->elements, (unsigned long long)a->exact);
+		return;
+	}
 	ls_cli__say(cli, "  rounding log    %llu entries for %llu elements, %llu corrections, %llu computed exactly\n",
 	            (unsigned long long)a->entries, (unsigned long long)a->elements, (unsigned long long)a->corrections,
 	            (unsigned long long)a->exact);
@@ -292,6 +297,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	r->job = *ls_run_job_id(s->run);
 	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
 	r->plain = ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN;
+	r->logged = ls_job_keeps_log(ls_plan_spec(s->plan));
 	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
 	r->platform = ls_platform_describe(s->platform);
 	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);

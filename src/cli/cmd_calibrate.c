@@ -35,7 +35,7 @@ static ls_status open_job(ls_cli_session *s, const ls_cli_args *args, ls_error *
 		sets[i] = args->repeated[i];
 	sets[args->repeats] = "arithmetic.threshold=certified";
 	LS_TRY(ls_job_read(&s->job, args->operand[0], sets, args->repeats + 1, err));
-	if (ls_job_spec_of(s->job)->arithmetic.mode != LS_JOB_LOGGED)
+	if (!ls_job_keeps_log(ls_job_spec_of(s->job)))
 		status = ls_error_input(err, args->operand[0], "arithmetic.mode", ls_cli__mode_text(ls_job_spec_of(s->job)), "logged",
 		                        "only the rounding log has thresholds");
 done:

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #define TEMPLATE_MAX 65536
+#define MODELS_MAX 64
 
 static const ls_cli_option options[] = {
 	{.name = "arch", .argument = "A", .help = "model that the job trains", .fallback = "lenet5"},
@@ -10,27 +11,15 @@ static const ls_cli_option options[] = {
 	{.name = NULL},
 };
 
-static const struct {
-	const char *arch, *text;
-} models[] = {
-	{"logreg", "logistic regression: one matrix and a bias"},
-	{"mlp", "multilayer perceptron: model.hidden gives the widths"},
-	{"lenet5", "LeNet-5: two convolutions, two poolings, three dense layers"},
-	{"vgg11", "VGG-11: eight convolutions; model.head: cifar or torchvision"},
-	{"vgg16", "VGG-16: thirteen convolutions"},
-	{"resnet18", "ResNet-18 for small images; model.width scales its channels"},
-	{"resnet50", "ResNet-50 for small images"},
-};
-
 static void print_list(const ls_cli *cli)
 {
 	json_t *list = json_array(), *object = json_object();
-	for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+	for (size_t i = 0; ls_model_name(i); i++) {
 		json_t *row = json_object();
-		ls_cli__put_text(row, "arch", models[i].arch);
-		ls_cli__put_text(row, "text", models[i].text);
+		ls_cli__put_text(row, "arch", ls_model_name(i));
+		ls_cli__put_text(row, "text", ls_model_text(i));
 		json_array_append_new(list, row);
-		ls_cli__say(cli, "%-8s %s\n", models[i].arch, models[i].text);
+		ls_cli__say(cli, "%-8s %s\n", ls_model_name(i), ls_model_text(i));
 	}
 	json_object_set_new(object, "models", list);
 	if (cli->json)
@@ -41,11 +30,11 @@ static void print_list(const ls_cli *cli)
 
 static ls_status check_arch(const char *arch, ls_error *err)
 {
-	const char *names[sizeof models / sizeof *models + 1] = {NULL}, *near;
+	const char *names[MODELS_MAX + 1] = {NULL}, *near;
 	char hint[64];
-	for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-		names[i] = models[i].arch;
-		if (!strcmp(arch, models[i].arch))
+	for (size_t i = 0; i < MODELS_MAX && ls_model_name(i); i++) {
+		names[i] = ls_model_name(i);
+		if (!strcmp(arch, names[i]))
 			return LS_OK;
 	}
 	near = ls_cli__nearest(arch, names);

@@ -45,7 +45,7 @@ static ls_status gather(struct facts *f, ls_cli_session *s, ls_damage *damage, l
 	LS_TRY(ls_run_root(s->run, leaves, &f->root, err));
 	LS_TRY(ls_run_snapshots(s->run, &f->snapshots, &f->snapshot_count, err));
 	LS_TRY(ls_run_read_metrics(s->run, add_line, f, err));
-	if (ls_job_spec_of(ls_run_job(s->run))->arithmetic.mode == LS_JOB_LOGGED)
+	if (ls_job_keeps_log(ls_job_spec_of(ls_run_job(s->run))))
 		f->log.bytes = ls_run_log_bytes(s->run);
 	LS_TRY(ls_plan_open_offline(&s->plan, ls_run_job(s->run), ls_run_binding(s->run), err));
 	LS_TRY(count_log(f, s, damage, err));
@@ -88,10 +88,14 @@ static void print_json(const struct facts *f, const ls_run *run)
 	ls_cli__emit(object);
 }
 
-static void print_log(const ls_cli *cli, const struct facts *f)
+static void print_log(const ls_cli *cli, const struct facts *f, const ls_job_spec *spec)
 {
 	char bytes[LS_CLI__AMOUNT_SIZE];
 	double log_bytes = (double)f->log.bytes;
+	if (!ls_job_keeps_log(spec)) {
+		ls_cli__say(cli, "rounding log  none\n");
+		return;
+	}
 	ls_cli__say(cli, "rounding log  %s", ls_cli__bytes_text(bytes, log_bytes));
 	if (f->log.elements)
 		ls_cli__say(cli, ", %llu entries for %llu elements, %.4f bit each\n", (unsigned long long)f->log.entries,
@@ -128,7 +132,7 @@ static void print_text(const ls_cli *cli, const struct facts *f, const ls_run *r
 	            ls_run_complete(run) ? "" : ", not complete");
 	if (f->platform[0])
 		ls_cli__say(cli, "platform      %s\n", f->platform);
-	print_log(cli, f);
+	print_log(cli, f, spec);
 	print_snapshots(cli, f);
 	ls_cli__say(cli, "time          %s\n", ls_cli__seconds_text(seconds, f->seconds));
 }

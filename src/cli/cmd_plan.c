@@ -28,7 +28,7 @@ struct estimate {
 
 static bool is_logged(const ls_job_plan *plan)
 {
-	return ls_plan_spec(plan)->arithmetic.mode == LS_JOB_LOGGED;
+	return ls_job_keeps_log(ls_plan_spec(plan));
 }
 
 /* Nothing is computed here, so a platform of any kind will do. */
@@ -49,7 +49,7 @@ done:
 
 static ls_status time_steps(struct estimate *e, const ls_job_plan *plan, ls_platform *platform, ls_error *err)
 {
-	ls_rounding rounding = is_logged(plan) ? LS_ROUNDING_RECORD : LS_ROUNDING_PLAIN;
+	ls_rounding rounding = ls_replay_rounding(ls_plan_spec(plan), false);
 	double seconds[MEASURED_STEPS];
 	ls_cli_lane lane = {0}, *lanes = &lane;
 	uint64_t bytes = 0;

@@ -130,10 +130,19 @@ static void print_text(const ls_cli *cli, const ls_cli_args *args, const ls_cli_
 		ls_cli__say(cli, ", loss %.6f", (double)r->loss);
 	ls_cli__say(cli, "\nmode        %s%s on %s\n", ls_cli__mode_text(ls_plan_spec(s->plan)),
 	            ls_cli__uncertified_text(ls_plan_spec(s->plan)), ls_platform_describe(s->platform));
-	ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
-	            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
+	if (ls_job_keeps_log(ls_plan_spec(s->plan)))
+		ls_cli__say(cli, "log         %s, %llu entries for %llu elements\n", ls_cli__bytes_text(bytes, (double)r->log_bytes),
+		            (unsigned long long)r->log_entries, (unsigned long long)r->elements);
+	else
+		ls_cli__say(cli, "log         none\n");
 	ls_cli__say(cli, "time        %s\n", ls_cli__seconds_text(seconds, r->seconds));
 	print_next(cli, args, r, ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN);
+}
+
+static void on_note(void *progress, const char *text)
+{
+	ls_cli__progress_end(progress);
+	ls_cli__note("note: %s\n", text);
 }
 
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
@@ -156,6 +165,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_cli__progress_start(&progress, cli, "train", ls_plan_binding(s.plan)->steps);
 	train.on_step = ls_cli__progress_step;
 	train.stop = ls_cli__progress_stop;
+	train.on_note = on_note;
 	train.context = &progress;
 	status = ls_train(s.plan, s.platform, &train, &result, err);
 	ls_cli__progress_end(&progress);

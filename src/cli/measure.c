@@ -12,14 +12,15 @@ ls_status ls_cli__lane_open(ls_cli_lane *out, const ls_job_plan *plan, ls_platfo
 	*out = (ls_cli_lane){.plan = plan};
 	ls_buf_init(&out->coded, LOG_MAX);
 	LS_TRY(ls_hasher_open(&out->hasher, ls_pool_threads(ls_platform_pool(platform)), err));
-	LS_TRY(ls_job_arithmetic(ls_plan_job(plan), &o.arithmetic, err));
+	if (rounding != LS_ROUNDING_EXACT && rounding != LS_ROUNDING_PINNED) // which read none of it
+		LS_TRY(ls_job_arithmetic(ls_plan_job(plan), &o.arithmetic, err));
 	o.program = ls_model_step(ls_plan_model(plan));
 	o.platform = platform;
 	o.hasher = out->hasher;
 	o.samples = ls_plan_samples(plan);
 	o.imports = ls_plan_imports(plan);
 	o.rounding = rounding;
-	o.self_check = rounding == LS_ROUNDING_RECORD; // as the trainer has it
+	o.self_check = rounding != LS_ROUNDING_FOLLOW; // as the trainer has it
 	LS_TRY(ls_step_log_open(&out->log, ls_program_ops(o.program), err));
 	LS_TRY(ls_exec_open(&out->exec, &o, err));
 done:
@@ -86,6 +87,23 @@ ls_status ls_cli__lane_log_bytes(ls_cli_lane *lane, uint64_t step, uint64_t *byt
 	status = ls_log_write_step(&lane->coded, &tree, ls_exec_program(lane->exec), step, &lane->log, encoding);
 	*bytes = lane->coded.len;
 	return status == LS_OK ? LS_OK : ls_error_set(err, status, "no memory for the rounding log of a step");
+}
+
+ls_status ls_cli__lane_op_bytes(ls_cli_lane *lane, int op, uint64_t *bytes, ls_error *err)
+{
+	ls_encoding encoding = (ls_encoding)ls_plan_spec(lane->plan)->arithmetic.encoding;
+	const ls_op_log *log = &lane->log.op[op];
+	ls_status status = LS_OK;
+	ls_buf_reset(&lane->coded);
+	for (size_t e = 0; e < log->count && status == LS_OK;) {
+		uint32_t frame = log->entry[e].index / LS_FRAME_ELEMENTS;
+		size_t count = 0;
+		for (; e < log->count && log->entry[e].index / LS_FRAME_ELEMENTS == frame; e++)
+			lane->log.frame[count++] = (ls_entry){log->entry[e].index % LS_FRAME_ELEMENTS, log->entry[e].bit};
+		status = ls_entries_encode(&lane->coded, lane->log.frame, count, LS_FRAME_ELEMENTS, encoding);
+	}
+	*bytes = lane->coded.len;
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "no memory for the rounding log of an op");
 }
 
 static int by_value(const void *a, const void *b)

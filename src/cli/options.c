@@ -20,38 +20,12 @@ ls_status ls_cli__usage(ls_error *err, const char *place, const char *found, con
 
 /* ---- the nearest word ---- */
 
-#define WORD_MAX 32
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-	return m < c ? m : c;
-}
-
-/* Edits (insert, delete, replace) between the first WORD_MAX bytes of two words. */
-static size_t edits(const char *a, const char *b)
-{
-	size_t la = strnlen(a, WORD_MAX), lb = strnlen(b, WORD_MAX), row[WORD_MAX + 1];
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t above = row[j];
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[lb];
-}
-
 const char *ls_cli__nearest(const char *name, const char *const *names)
 {
 	const char *best = NULL;
-	size_t least = strnlen(name, WORD_MAX) / 2 + 1; // further away than half a word is no likeness
+	size_t least = strlen(name) / 2 + 1; // further away than half a word is no likeness
 	for (size_t i = 0; names[i]; i++) {
-		size_t n = edits(name, names[i]);
+		size_t n = ls_edit_distance(name, names[i]);
 		if (n < least) {
 			least = n;
 			best = names[i];

@@ -10,11 +10,7 @@
 
 ls_status ls_cli__open_job(ls_cli_session *s, const ls_cli_args *args, ls_error *err)
 {
-	ls_status status = ls_job_read(&s->job, args->operand[0], args->repeated, args->repeats, err);
-	/* A choice that this version lacks is, to the person, a bad field; `unsupported` is kept for machines. */
-	if (status == LS_ERR_UNSUPPORTED)
-		status = err->status = LS_ERR_INPUT;
-	return status;
+	return ls_job_read(&s->job, args->operand[0], args->repeated, args->repeats, err);
 }
 
 /* Only commands that may have to execute step 0 of somebody else's run have the option. */

@@ -79,7 +79,7 @@ ls_status ls_state_root(ls_hash *out, const ls_tensor_entry *entries, size_t cou
 		ls_buf_reset(&leaf);
 		status = ls_state_leaf_encode(&leaf, &entries[i]);
 		if (status != LS_OK) {
-			ls_error_set(err, status, "state: tensor %zu: its name, rank or shape is outside the bounds of a leaf", i);
+			ls_error_set(err, status, "state: the leaf of tensor %zu: %s", i, ls_status_text(status));
 			goto done;
 		}
 		if (i > 0 && strcmp(entries[i - 1].name, entries[i].name) >= 0) {
@@ -90,7 +90,7 @@ ls_status ls_state_root(ls_hash *out, const ls_tensor_entry *entries, size_t cou
 	}
 	status = ls_tree_head(&t, out);
 	if (status != LS_OK)
-		ls_error_set(err, status, "state: SHA-256 failed");
+		ls_error_set(err, status, "state: could not hash it: %s", ls_status_text(status));
 done:
 	ls_buf_free(&leaf);
 	return status;

@@ -1,5 +1,6 @@
 #include "commit/hasher.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 
 #define WORKERS_MAX 4096
@@ -8,6 +9,7 @@ struct ls_hasher {
 	EVP_MD *md;
 	int workers;
 	EVP_MD_CTX **context; /* one per worker */
+	ls_commit__two_fn two;
 };
 
 bool ls_hash_equal(const ls_hash *a, const ls_hash *b)
@@ -31,11 +33,12 @@ static ls_status open_context(EVP_MD_CTX **out, EVP_MD *md, ls_error *err)
 	if (!*out)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a SHA-256 context");
 	if (EVP_DigestInit_ex(*out, md, NULL) != 1)
-		return ls_error_set(err, LS_ERR_UNSUPPORTED, "libcrypto cannot start SHA-256");
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for libcrypto to start SHA-256"); // it was fetched: nothing else is missing
 	return LS_OK;
 }
 
-ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
+/* `bulk`: many equal messages are to come, so that two at once are worth the self-test. */
+static ls_status open_hasher(ls_hasher **out, int workers, bool bulk, ls_error *err)
 {
 	ls_status status = LS_OK;
 	ls_hasher *h = NULL;
@@ -50,14 +53,17 @@ ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %d SHA-256 contexts", workers);
 		goto done;
 	}
+	errno = 0; // libcrypto does not tell the two apart
 	h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
 	if (!h->md) {
-		status = ls_error_set(err, LS_ERR_UNSUPPORTED,
-		                      "libcrypto offers no SHA-256\n  hint: check OpenSSL's providers");
+		status = errno == ENOMEM ? ls_error_set(err, LS_ERR_NOMEM, "no memory for libcrypto's SHA-256")
+		                         : ls_error_set(err, LS_ERR_UNSUPPORTED,
+		                                        "libcrypto offers no SHA-256\n  hint: check OpenSSL's providers");
 		goto done;
 	}
 	for (; h->workers < workers; h->workers++)
 		LS_TRY(open_context(&h->context[h->workers], h->md, err));
+	h->two = bulk ? ls_commit__two_pick(h->md) : NULL;
 	*out = h;
 	h = NULL;
 done:
@@ -65,6 +71,11 @@ done:
 		EVP_MD_CTX_free(h->context[h->workers]); // the one that failed to start
 	ls_hasher_free(h);
 	return status;
+}
+
+ls_status ls_hasher_open(ls_hasher **out, int workers, ls_error *err)
+{
+	return open_hasher(out, workers, true, err);
 }
 
 void ls_hasher_free(ls_hasher *h)
@@ -83,6 +94,11 @@ int ls_hasher_workers(const ls_hasher *h)
 	return h->workers;
 }
 
+ls_commit__two_fn ls_commit__hasher_two(const ls_hasher *h)
+{
+	return h->two;
+}
+
 ls_status ls_commit__digest(ls_hash *out, const ls_commit__part *parts, int count, ls_hasher *h, int worker)
 {
 	EVP_MD_CTX *c = h->context[worker];
@@ -91,7 +107,7 @@ ls_status ls_commit__digest(ls_hash *out, const ls_commit__part *parts, int coun
 	for (int i = 0; i < count; i++)
 		good = good && (parts[i].len == 0 || EVP_DigestUpdate(c, parts[i].data, parts[i].len) == 1);
 	good = good && EVP_DigestFinal_ex(c, out->byte, NULL) == 1;
-	return good ? LS_OK : LS_ERR_INTERNAL;
+	return good ? LS_OK : LS_ERR_NOMEM; // a context that has been started fails for no other reason
 }
 
 ls_status ls_commit__node(ls_hash *out, const ls_hash *left, const ls_hash *right, ls_hasher *h, int worker)
@@ -118,7 +134,7 @@ ls_status ls_hash_tagged(ls_hash *out, const char *tag, const void *data, size_t
 	const ls_commit__part parts[] = {{LS_COMMIT_LEAF_PREFIX, 1}, {tag, strlen(tag)}, {data, len}};
 	ls_hasher *h = NULL;
 	ls_status status = LS_OK;
-	LS_TRY(ls_hasher_open(&h, 1, NULL));
+	LS_TRY(open_hasher(&h, 1, false, NULL));
 	LS_TRY(ls_commit__digest(out, parts, 3, h, 0));
 done:
 	ls_hasher_free(h);

@@ -17,6 +17,7 @@ struct ls_exec {
 	int product_count;
 	ls_flag_list flags;
 	ls_tensor_entry *entries; // the state as commit hashes it
+	ls_tensor_words *words;   // and where it lies
 	const void **in;          // pointers of one op's inputs
 	ls_gathered gathered;
 };
@@ -63,6 +64,7 @@ void ls_exec_free(ls_exec *e)
 	ls_free(e->products);
 	ls_free(e->flags.flag);
 	ls_free(e->entries);
+	ls_free(e->words);
 	ls_free(e->in);
 	ls_free(e->gathered.a);
 	ls_free(e->gathered.b);
@@ -102,8 +104,9 @@ static bool allocate(ls_exec *e)
 	e->stats = ls_alloc(ops, sizeof *e->stats);
 	e->products = ls_alloc(ops, sizeof *e->products);
 	e->entries = ls_alloc((size_t)ls_program_op(p, (int)ops - 1)->input_count, sizeof *e->entries);
+	e->words = ls_alloc((size_t)ls_program_op(p, (int)ops - 1)->input_count, sizeof *e->words);
 	e->in = ls_alloc((size_t)most_inputs(p), sizeof *e->in);
-	if (!e->arena || !e->state || !e->product || !e->def || !e->stats || !e->products || !e->entries || !e->in)
+	if (!e->arena || !e->state || !e->product || !e->def || !e->stats || !e->products || !e->entries || !e->words || !e->in)
 		return false;
 	for (size_t i = 0; i < states; i++) {
 		e->state[i] = ls_alloc((size_t)ls_shape_count(&ls_program_value(p, (int)i)->shape), 4);
@@ -208,12 +211,13 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	const ls_product *p = &e->product[op];
 	const ls_value *value = ls_reader_output(reader, 0);
 	const ls_arithmetic *arithmetic = &e->options.arithmetic;
+	bool pinned = e->options.rounding == LS_ROUNDING_PINNED;
 	ls_bound promise = ls_product_promise(arithmetic, p), bound = promise;
-	ls_product_call call = {.product = p, .bits = value->bits, .fp32 = arithmetic->fp32, .flags = &e->flags, .sample = -1,
+	ls_product_call call = {.product = p, .bits = value->bits, .fp32 = arithmetic->fp32 && !pinned, .flags = &e->flags, .sample = -1,
 	                        .a = e->in[p->a.input], .b = e->in[p->b.input],
 	                        .bias = p->bias == LS_BIAS_NONE ? NULL : e->in[p->bias_input],
 	                        .out = ls_exec_value(e, reader->op->outputs[0]),
-	                        .test = e->options.rounding != LS_ROUNDING_PLAIN};
+	                        .test = e->options.rounding != LS_ROUNDING_PLAIN && !pinned, .pinned = pinned};
 	ls_settle settle = {.reader = reader, .product = p, .flags = &e->flags, .out = call.out, .bits = call.bits, .promise = promise,
 	                    .op = op, .log = log, .stats = &e->stats[op], .forgery = forgery, .a = call.a, .b = call.b, .bias = call.bias,
 	                    .gathered = &e->gathered};
@@ -227,9 +231,9 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, int op, ls_op_l
 	e->stats[op].elements += (uint64_t)elements;
 	call.sample = settle.checked = element_to_check(e, reader->step, op, elements);
 	status = ls_platform_product(e->options.platform, &call, err);
-	if (status != LS_OK || !call.test)
+	if (status != LS_OK || e->options.rounding == LS_ROUNDING_PLAIN)
 		return status;
-	return ls_graph__settle(&settle, e->options.rounding, err);
+	return pinned ? ls_graph__settle_pinned(&settle, err) : ls_graph__settle(&settle, e->options.rounding, err);
 }
 
 /* The state root over the inputs of `commit`, under the state's names. */
@@ -239,17 +243,19 @@ static ls_status commit(ls_exec *e, bool after, ls_hash *out, ls_error *err)
 	const ls_op *op = ls_program_op(p, ls_program_ops(p) - 1);
 	int states = ls_program_states(p);
 	int count = after ? op->input_count : states;
+	ls_status status;
 	for (int i = 0; i < count; i++) {
 		const ls_value *v = ls_program_value(p, states ? i : op->inputs[i]);
 		const void *words = after ? ls_exec_value(e, op->inputs[i]) : e->state[i];
-		ls_status status;
 		e->entries[i] = (ls_tensor_entry){.name = v->name, .dtype = (uint8_t)v->dtype, .rank = (uint8_t)v->shape.rank};
 		memcpy(e->entries[i].dims, v->shape.dim, sizeof v->shape.dim);
-		status = ls_tensor_root(&e->entries[i].root, words, ls_shape_count(&v->shape), ls_platform_pool(e->options.platform),
-		                        e->options.hasher);
-		if (status != LS_OK)
-			return ls_error_set(err, status, "could not hash '%s'", v->name);
+		e->words[i] = (ls_tensor_words){.words = words, .count = ls_shape_count(&v->shape)};
 	}
+	status = ls_tensor_roots(e->words, (size_t)count, ls_platform_pool(e->options.platform), e->options.hasher);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "could not hash the state: %s", ls_status_text(status));
+	for (int i = 0; i < count; i++)
+		e->entries[i].root = e->words[i].root;
 	return ls_state_root(out, e->entries, (size_t)count, e->options.hasher, err);
 }
 

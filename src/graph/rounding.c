@@ -210,3 +210,22 @@ ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *e
 done:
 	return status;
 }
+
+ls_status ls_graph__settle_pinned(const ls_settle *s, ls_error *err)
+{
+	for (size_t f = 0; f < s->flags->count; f++) {
+		const ls_flag *flag = &s->flags->flag[f];
+		int64_t i, j;
+		float value;
+		ls_product_locate(s->product, flag->index, &i, &j);
+		value = ls_product_pinned(s->reader, s->product, i, j, s->bits);
+		s->stats->exact++;
+		if (finite(flag->c) && ls_bits_f32(value) != ls_bits_f32(s->out[flag->index]))
+			return ls_error_set(err, LS_ERR_NONCONFORMING,
+			                    "op %d, element %lld: found %a in the pinned order, expected %a\n"
+			                    "  hint: the platform or the hardware computed wrongly; run `lockstep platforms`",
+			                    s->op, (long long)flag->index, (double)s->out[flag->index], (double)value);
+		s->out[flag->index] = value;
+	}
+	return LS_OK;
+}

@@ -38,4 +38,8 @@ typedef struct ls_settle {
 
 ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *err);
 
+/* Mode pinned: elements whose sum is not finite take the definition's value, and the checked one must have it. Reads
+ * neither bounds nor log. */
+ls_status ls_graph__settle_pinned(const ls_settle *s, ls_error *err);
+
 #endif

@@ -87,7 +87,7 @@ ls_status ls_job_template(ls_buf *out, const char *name, const char *arch, ls_er
 		before = &ls_job__fields[i];
 	}
 	if (out->status != LS_OK)
-		status = ls_error_set(err, out->status, "the template does not fit its buffer");
+		status = ls_error_set(err, out->status, "could not write the template: %s", ls_status_text(out->status));
 done:
 	return status;
 }

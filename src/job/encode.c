@@ -125,7 +125,8 @@ ls_status ls_job_encode(const ls_job *job, const ls_job_binding *binding, ls_buf
 			put_field(out, &ls_job__fields[i], &job->spec);
 	put_binding(out, binding);
 	if (out->status != LS_OK)
-		return ls_error_set(err, out->status, "%s: the job does not fit its buffer", job->spec.name);
+		return ls_error_set(err, out->status, "%s: could not encode the job: %s", job->spec.name,
+		                    ls_status_text(out->status));
 	return LS_OK;
 }
 
@@ -278,9 +279,6 @@ static ls_status check_whole(ls_job_spec *spec, ls_error *err)
 			ls_job__value_reset(field, spec);
 			continue;
 		}
-		if (field->type == LS_JOB__CHOICE && field->refused >> *(const uint32_t *)ls_job__in(field, spec) & 1)
-			return ls_error_set(err, LS_ERR_UNSUPPORTED,
-			                    "signed job: %s: found a choice that version 0.1 does not have yet", field->path);
 		if (rival && given && other)
 			return bad_bytes(err, field->path, "also its alternative", "one of them");
 		if (field->flags & LS_JOB__REQUIRED && field->flags & LS_JOB__UNSET && !given && !other)

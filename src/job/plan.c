@@ -176,7 +176,7 @@ static ls_status bind_data(ls_job_plan *p, ls_error *err)
 	ls_hash data;
 	ls_status status = ls_dataset_root(p->data, &data);
 	if (status != LS_OK)
-		return ls_error_set(err, status, "%s: could not hash the data", p->path);
+		return ls_error_set(err, status, "%s: could not hash the data: %s", p->path, ls_status_text(status));
 	memcpy(p->binding.data, data.byte, 32);
 	ls_dataset_shape(p->data, shape);
 	for (int i = 0; i < 3; i++)
@@ -242,7 +242,7 @@ static ls_status bind_programs(ls_job_plan *p, ls_error *err)
 	LS_TRY(ls_job_encode(p->job, &p->binding, &p->bytes, err));
 	status = ls_hash_tagged(&p->id, LS_TAG_JOB, p->bytes.data, p->bytes.len);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the job");
+		ls_error_set(err, status, "could not hash the job: %s", ls_status_text(status));
 done:
 	return status;
 }

@@ -185,23 +185,6 @@ static ls_status check_presence(const struct reader *r, size_t i)
 	return LS_OK;
 }
 
-static ls_status check_choice(const struct reader *r, size_t i)
-{
-	const ls_job__field *field = &ls_job__fields[i];
-	char found[64];
-	uint32_t choice;
-	if (field->type != LS_JOB__CHOICE)
-		return LS_OK;
-	memcpy(&choice, ls_job__in(field, &r->spec), sizeof choice);
-	if (!(field->refused >> choice & 1))
-		return LS_OK;
-	snprintf(found, sizeof found, "%s, which version 0.1 does not have yet", field->choices[choice]);
-	complain(r, &r->mark[i], field->path, found, field->choices[0], field->help);
-	if (r->err)
-		r->err->status = LS_ERR_UNSUPPORTED;
-	return LS_ERR_UNSUPPORTED;
-}
-
 static ls_status check_together(const struct reader *r)
 {
 	ls_job__fault fault;
@@ -221,8 +204,6 @@ static ls_status finish(struct reader *r)
 			continue;
 		}
 		status = check_presence(r, i);
-		if (status == LS_OK)
-			status = check_choice(r, i);
 		if (status != LS_OK)
 			return status;
 	}

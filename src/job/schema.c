@@ -37,7 +37,7 @@ const ls_job__field ls_job__fields[] = {
 	{.path = "name", .type = LS_JOB__NAME, .offset = AT(name), .min = 1, .max = LS_JOB_NAME_MAX,
 	 .flags = LS_JOB__REQUIRED, .help = "what people call this job"},
 	{.path = "model.arch", .type = LS_JOB__WORD, .offset = AT(model.arch), .min = 1, .max = LS_JOB_WORD_MAX,
-	 .flags = LS_JOB__REQUIRED, .help = "the model: logreg, mlp, lenet5, vgg11, vgg16, resnet18, resnet50"},
+	 .flags = LS_JOB__REQUIRED, .help = "the model; lockstep init --list shows them"},
 	{.path = "model.classes", .type = LS_JOB__INT, .offset = AT(model.classes), .min = 2, .max = 65536,
 	 .flags = LS_JOB__REQUIRED, .example = "10", .help = "number of classes"},
 	{.path = "model.hidden", .type = LS_JOB__INTS, .offset = AT(model.hidden), .min = 1, .max = 65536,
@@ -101,8 +101,7 @@ const ls_job__field ls_job__fields[] = {
 	 .flags = LS_JOB__REQUIRED | LS_JOB__UNSET, .selector = "schedule.name", .reads = BIT(LS_JOB_STEP),
 	 .example = "1000", .for_arch = "", .help = "steps between two drops (schedule step)"},
 	{.path = "arithmetic.mode", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.mode), .choices = modes,
-	 .refused = BIT(LS_JOB_EXACT) | BIT(LS_JOB_PINNED), .fallback = "logged",
-	 .help = "logged can be audited; plain cannot"},
+	 .fallback = "logged", .help = "who decides how products round: logged, exact and pinned can be audited; plain cannot"},
 	{.path = "arithmetic.grid", .type = LS_JOB__INT, .offset = AT(arithmetic.grid), .min = 16, .max = 32,
 	 .fallback = "32", .help = "bits of activations and gradients: 32 FP32, 19 TF32, 16 bfloat16"},
 	{.path = "arithmetic.state_grid", .type = LS_JOB__INT, .offset = AT(arithmetic.state_grid), .min = 16, .max = 32,
@@ -160,31 +159,7 @@ bool ls_job__is_read(const ls_job__field *field, const ls_job_spec *spec)
 
 /* ---- the nearest key ---- */
 
-#define KEY_MAX 48 // longer texts are compared by their first bytes
-
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-	return m < c ? m : c;
-}
-
-/* Levenshtein's distance of two short texts. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t la = strnlen(a, KEY_MAX), lb = strnlen(b, KEY_MAX), row[KEY_MAX + 1];
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t corner = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t up = row[j];
-			row[j] = min3(up + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
-			corner = up;
-		}
-	}
-	return row[lb];
-}
+#define KEY_MAX 48
 
 static const char *last_part(const char *path)
 {
@@ -195,7 +170,7 @@ static const char *last_part(const char *path)
 /* A right key in the wrong section is one step away, so that `batch` leads to train.batch. */
 static size_t unlikeness(const char *path, const char *candidate)
 {
-	size_t whole = distance(path, candidate), part = distance(last_part(path), last_part(candidate)) + 1;
+	size_t whole = ls_edit_distance(path, candidate), part = ls_edit_distance(last_part(path), last_part(candidate)) + 1;
 	return whole < part ? whole : part;
 }
 

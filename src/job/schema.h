@@ -30,7 +30,6 @@ typedef struct ls_job__field {
 	double min, max;            /* bounds; length of texts */
 	uint64_t items;             /* INTS: the list has exactly so many items; 0: up to LS_JOB_LIST_MAX */
 	const char *const *choices; /* NULL-terminated */
-	uint32_t refused;           /* choices that are known but not in this version, one bit each */
 	uint32_t with_value;        /* choices written {choice: value} */
 	const struct ls_job__field *values, *signed_values; /* of those, by choice: the value in YAML, and in signed bytes */
 	const char *fallback;       /* default as a plain YAML scalar; NULL: zero, the empty text, the empty list */

@@ -481,9 +481,15 @@ static void describe_flags(char *out, size_t out_size, const ls_job__field *fiel
 		snprintf(out + used, out_size - used, " in this order, each at most once");
 }
 
+/* Bounds of reals, texts and lists are small whole numbers; those of integers need not be, and describe_integer knows. */
+static int small(double bound)
+{
+	return bound >= INT32_MIN && bound <= INT32_MAX ? (int)bound : 0;
+}
+
 void ls_job__describe(char *out, size_t out_size, const ls_job__field *field)
 {
-	int min = (int)field->min, max = (int)field->max; // bounds of reals, texts and lists are small whole numbers
+	int min = small(field->min), max = small(field->max);
 	switch (field->type) {
 	case LS_JOB__INT: describe_integer(out, out_size, field); break;
 	case LS_JOB__REAL: snprintf(out, out_size, "a decimal number from %d to %d", min, max); break;

@@ -1,4 +1,4 @@
-#include <lockstep/judge.h>
+#include <lockstep/game.h>
 
 #include <stdio.h>
 
@@ -25,9 +25,9 @@ done:
 	return status;
 }
 
-static ls_status invalid(ls_judgement *out, const char *reason)
+static ls_status invalid(ls_decision *out, const char *reason)
 {
-	*out = (ls_judgement){.ruling = LS_RULING_EVIDENCE_INVALID, .step = UINT64_MAX, .op = UINT32_MAX, .element = -1};
+	*out = (ls_decision){.ruling = LS_RULING_EVIDENCE_INVALID, .step = UINT64_MAX, .op = UINT32_MAX, .element = -1};
 	snprintf(out->reason, sizeof out->reason, "%.300s", reason);
 	return LS_OK;
 }
@@ -40,14 +40,14 @@ static bool digest_fits(const uint8_t *bytes, size_t len)
 }
 
 /* Memory is not the file's fault; everything else here is. */
-static ls_status refused(ls_status status, const ls_error *why, ls_judgement *out, ls_error *err)
+static ls_status refused(ls_status status, const ls_error *why, ls_decision *out, ls_error *err)
 {
 	if (status == LS_ERR_NOMEM || status == LS_ERR_UNSUPPORTED)
 		return ls_error_set(err, status, "%s", why->text);
 	return invalid(out, why->text);
 }
 
-ls_status ls_judge(const void *evidence, size_t len, ls_judgement *out, ls_error *err)
+ls_status ls_judge(const void *evidence, size_t len, ls_decision *out, ls_error *err)
 {
 	ls_cursor c = ls_cursor_over(evidence, len > LS_HASH_BYTES ? len - LS_HASH_BYTES : 0);
 	const uint8_t *tag = ls_cursor_take(&c, strlen(TAG)), *terms;
@@ -81,7 +81,7 @@ ls_status ls_judge(const void *evidence, size_t len, ls_judgement *out, ls_error
 		}
 	}
 	if (ls_cursor_done(&c))
-		ls_game_judgement(game, out);
+		ls_game_decision(game, out);
 	else
 		invalid(out, "bytes behind the last turn");
 done:

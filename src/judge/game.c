@@ -99,7 +99,7 @@ ls_status ls_game_open(ls_game **out, const void *terms, size_t len, ls_error *e
 		goto done;
 	}
 	memcpy(g->terms_bytes, terms, len);
-	g->result = (ls_judgement){.ruling = LS_RULING_UNDECIDED, .step = UINT64_MAX, .op = UINT32_MAX, .element = -1};
+	g->result = (ls_decision){.ruling = LS_RULING_UNDECIDED, .step = UINT64_MAX, .op = UINT32_MAX, .element = -1};
 	g->element = -1;
 	g->entry = -1;
 	g->op = UINT32_MAX;
@@ -157,7 +157,7 @@ void ls_judge__expect(ls_game *g, ls_role role, ls_turn_kind kind)
 void ls_judge__end(ls_game *g, ls_ruling ruling, const char *format, ...)
 {
 	va_list args;
-	ls_judgement *r = &g->result;
+	ls_decision *r = &g->result;
 	g->over = true;
 	g->role = LS_ROLE_NONE;
 	r->ruling = ruling;
@@ -172,7 +172,7 @@ void ls_judge__end_wrong(ls_game *g, bool trainer, bool auditor, const char *why
 	ls_judge__end(g, ruling, "%s", why);
 }
 
-void ls_game_judgement(const ls_game *g, ls_judgement *out)
+void ls_game_decision(const ls_game *g, ls_decision *out)
 {
 	static const char *const names[] = {"", "claim", "leaves", "steps", "ops", "op", "groups", "chunk", "entry", "sums", "open", "state", "loss"};
 	*out = g->result;

@@ -5,7 +5,7 @@
 #include "judge/job.h"
 #include "judge/record.h"
 
-#include <lockstep/judge.h>
+#include <lockstep/game.h>
 
 enum { LS_JUDGE__TRAINER = 0, LS_JUDGE__AUDITOR = 1 };
 
@@ -29,7 +29,7 @@ struct ls_game {
 	ls_role role;
 	ls_turn_kind kind;
 	bool over;
-	ls_judgement result;
+	ls_decision result;
 	/* claim and leaves */
 	bool entry_road;
 	uint64_t leaf, named_step;

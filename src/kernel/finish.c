@@ -114,8 +114,10 @@ ls_status ls_kernel__check_call(const ls_product_call *call, int64_t depth, ls_e
 		return ls_error_set(err, LS_ERR_LIMIT, "product: found %lld x %lld with %lld terms, expected fewer than 2^21",
 		                    (long long)p->rows, (long long)p->columns, (long long)p->terms);
 	if (call->bits < LS_GRID_MIN || call->bits > LS_GRID_MAX || (p->bias != LS_BIAS_NONE && !call->bias) ||
-	    (call->test && !call->flags))
+	    ((call->test || call->pinned) && !call->flags))
 		return ls_error_set(err, LS_ERR_USAGE, "product: found a call without grid, bias or list of flags");
+	if (call->pinned && (call->test || call->fp32))
+		return ls_error_set(err, LS_ERR_USAGE, "product: found a call for the pinned order and another one");
 	if (!call->test || call->bound.kind == LS_BOUND_WINDOW)
 		return LS_OK;
 	if (call->fp32 != (call->bound.kind == LS_BOUND_FP32) || (call->fp32 && call->bound.terms < ls_product_all_terms(p)))

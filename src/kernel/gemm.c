@@ -22,6 +22,7 @@ struct ls_gemm {
 	int workers;
 	struct worker *worker;
 	ls_spread spread;
+	ls_pinned pinned;
 };
 
 // One product in progress.
@@ -319,6 +320,7 @@ void ls_kernel__gemm_free(ls_gemm *g)
 	}
 	ls_free(g->worker);
 	ls_kernel__spread_free(&g->spread);
+	ls_kernel__pinned_free(&g->pinned);
 	ls_free(g);
 }
 
@@ -361,6 +363,8 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 	bool extra = p->bias != LS_BIAS_NONE;
 	ls_status status = LS_OK;
 	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
+	if (call->pinned)
+		return ls_kernel__pinned_run(&g->pinned, g->table, call, g->pool, err);
 	if (ls_kernel__is_spread(p))
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
 	job.a = (ls_source){&a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};

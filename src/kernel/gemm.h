@@ -21,6 +21,7 @@
 
 #include "kernel/finish.h"
 #include "kernel/pack.h"
+#include "kernel/pinned.h"
 #include "kernel/spread.h"
 
 /* One block of a tile: c = add ? c + a·b : a·b. Layouts as packed. What a and b hold is lost. */

@@ -28,6 +28,12 @@ typedef struct ls_loops {
 	void (*add)(float *out, const float *a, const float *b, int64_t n, int bits);
 	void (*relu)(float *out, const float *x, int64_t n, int bits);
 	void (*relu_grad)(float *dx, const float *dy, const float *y, int64_t n, int bits);
+	void (*tanh)(float *out, const float *x, int64_t n, int bits);
+	void (*sigmoid)(float *out, const float *x, int64_t n, int bits);
+	void (*gelu)(float *out, const float *x, int64_t n, int bits);
+	void (*tanh_grad)(float *dx, const float *dy, const float *y, int64_t n, int bits);
+	void (*sigmoid_grad)(float *dx, const float *dy, const float *y, int64_t n, int bits);
+	void (*gelu_grad)(float *dx, const float *dy, const float *x, int64_t n, int bits);
 	void (*batch_norm)(float *y, float *normal, const float *x, int64_t n, const ls_norm_loop *c, int bits);
 	void (*batch_norm_dinput)(float *dx, const float *dy, const float *normal, int64_t n, const ls_norm_loop *c, int bits);
 	/* `m` and `next_m` NULL without momentum. */

@@ -7,6 +7,7 @@
 #include <lockstep/num.h>
 
 #include "kernel/loops.h"
+#include "num/sigmoid_core.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -146,6 +147,96 @@ static void relu_grad(float *dx, const float *dy, const float *y, int64_t n, int
 		relu_grad_to(dx, dy, y, n, bits);
 }
 
+INLINE void tanh_to(float *out, const float *x, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = round_to((double)ls_num__tanh(x[i]), bits);
+}
+
+static void tanh_of(float *out, const float *x, int64_t n, int bits)
+{
+	if (bits == 32)
+		tanh_to(out, x, n, 32);
+	else
+		tanh_to(out, x, n, bits);
+}
+
+INLINE void sigmoid_to(float *out, const float *x, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = round_to((double)ls_num__sigmoid(x[i]), bits);
+}
+
+static void sigmoid_of(float *out, const float *x, int64_t n, int bits)
+{
+	if (bits == 32)
+		sigmoid_to(out, x, n, 32);
+	else
+		sigmoid_to(out, x, n, bits);
+}
+
+INLINE void gelu_to(float *out, const float *x, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = round_to((double)ls_num__gelu(x[i]), bits);
+}
+
+static void gelu_of(float *out, const float *x, int64_t n, int bits)
+{
+	if (bits == 32)
+		gelu_to(out, x, n, 32);
+	else
+		gelu_to(out, x, n, bits);
+}
+
+INLINE void tanh_grad_to(float *dx, const float *dy, const float *y, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = round_to((double)dy[i] * (1.0 - (double)y[i] * (double)y[i]), bits);
+}
+
+static void tanh_grad(float *dx, const float *dy, const float *y, int64_t n, int bits)
+{
+	if (bits == 32)
+		tanh_grad_to(dx, dy, y, n, 32);
+	else
+		tanh_grad_to(dx, dy, y, n, bits);
+}
+
+INLINE void sigmoid_grad_to(float *dx, const float *dy, const float *y, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = round_to((double)dy[i] * ((double)y[i] * (1.0 - (double)y[i])), bits);
+}
+
+static void sigmoid_grad(float *dx, const float *dy, const float *y, int64_t n, int bits)
+{
+	if (bits == 32)
+		sigmoid_grad_to(dx, dy, y, n, 32);
+	else
+		sigmoid_grad_to(dx, dy, y, n, bits);
+}
+
+INLINE void gelu_grad_to(float *dx, const float *dy, const float *x, int64_t n, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = round_to((double)dy[i] * (double)ls_num__gelu_slope(x[i]), bits);
+}
+
+static void gelu_grad(float *dx, const float *dy, const float *x, int64_t n, int bits)
+{
+	if (bits == 32)
+		gelu_grad_to(dx, dy, x, n, 32);
+	else
+		gelu_grad_to(dx, dy, x, n, bits);
+}
+
 INLINE void batch_norm_to(float *y, float *normal, const float *x, int64_t n, const ls_norm_loop *c, int bits)
 {
 	double mean = c->mean, r = c->r, gamma = c->gamma, beta = c->beta;
@@ -280,7 +371,9 @@ static void max2x2_grad(float *dx0, float *dx1, const float *dy, const float *x0
 }
 
 static const ls_loops loops_here = {
-	.sum = sum, .squares = squares, .dot = dot, .add = add, .relu = relu, .relu_grad = relu_grad, .batch_norm = batch_norm,
+	.sum = sum, .squares = squares, .dot = dot, .add = add, .relu = relu, .relu_grad = relu_grad,
+	.tanh = tanh_of, .sigmoid = sigmoid_of, .gelu = gelu_of, .tanh_grad = tanh_grad, .sigmoid_grad = sigmoid_grad,
+	.gelu_grad = gelu_grad, .batch_norm = batch_norm,
 	.batch_norm_dinput = batch_norm_dinput, .sgd = sgd, .max2x2 = max2x2, .max2x2_grad = max2x2_grad,
 };
 

@@ -49,6 +49,13 @@ static void chunk(int m, int n, int k, const float *a, const float *b, double *c
 	}
 }
 
+static void pin(int64_t n, int64_t k, const float *a, const float *b, int64_t ldb, float *acc)
+{
+	for (int64_t q = 0; q < k; q++)
+		for (int64_t j = 0; j < n; j++)
+			acc[j] = ls_fma_f32(a[q], b[q * ldb + j], acc[j]);
+}
+
 static void store(const ls_panel *p, int64_t k, int r, double v)
 {
 	p->dst[k * p->ld + r] = v;
@@ -113,7 +120,7 @@ void ls_kernel__portable(ls_kernel_table *t)
 {
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
-		.tile = tile, .chunk = chunk, .widen = widen, .transpose = transpose, .expand = expand,
+		.tile = tile, .chunk = chunk, .pin = pin, .widen = widen, .transpose = transpose, .expand = expand,
 		.round = round_row, .test = test_row, .loops = ls_kernel__loops_portable(),
 	};
 }

@@ -16,6 +16,8 @@ static const struct row_kernel {
 	{"channel_sum", ls_kernel__rows_channel_sum},
 	{"cross_entropy", ls_kernel__rows_cross_entropy},
 	{"cross_entropy_grad", ls_kernel__rows_cross_entropy_grad},
+	{"gelu", ls_kernel__rows_gelu},
+	{"gelu_grad", ls_kernel__rows_gelu_grad},
 	{"init_normal", ls_kernel__rows_init_normal},
 	{"init_uniform", ls_kernel__rows_init_uniform},
 	{"load", ls_kernel__rows_load},
@@ -25,7 +27,11 @@ static const struct row_kernel {
 	{"relu_grad", ls_kernel__rows_relu_grad},
 	{"reshape", ls_kernel__rows_reshape},
 	{"sgd", ls_kernel__rows_sgd},
+	{"sigmoid", ls_kernel__rows_sigmoid},
+	{"sigmoid_grad", ls_kernel__rows_sigmoid_grad},
 	{"softmax", ls_kernel__rows_softmax},
+	{"tanh", ls_kernel__rows_tanh},
+	{"tanh_grad", ls_kernel__rows_tanh_grad},
 };
 
 bool ls_kernel__rows_run(const ls_op_call *call)

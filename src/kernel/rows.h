@@ -24,6 +24,8 @@ bool ls_kernel__rows_channel_stats(const ls_op_call *call);
 bool ls_kernel__rows_channel_sum(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy(const ls_op_call *call);
 bool ls_kernel__rows_cross_entropy_grad(const ls_op_call *call);
+bool ls_kernel__rows_gelu(const ls_op_call *call);
+bool ls_kernel__rows_gelu_grad(const ls_op_call *call);
 bool ls_kernel__rows_init_normal(const ls_op_call *call);
 bool ls_kernel__rows_init_uniform(const ls_op_call *call);
 bool ls_kernel__rows_load(const ls_op_call *call);
@@ -33,7 +35,11 @@ bool ls_kernel__rows_relu(const ls_op_call *call);
 bool ls_kernel__rows_relu_grad(const ls_op_call *call);
 bool ls_kernel__rows_reshape(const ls_op_call *call);
 bool ls_kernel__rows_sgd(const ls_op_call *call);
+bool ls_kernel__rows_sigmoid(const ls_op_call *call);
+bool ls_kernel__rows_sigmoid_grad(const ls_op_call *call);
 bool ls_kernel__rows_softmax(const ls_op_call *call);
+bool ls_kernel__rows_tanh(const ls_op_call *call);
+bool ls_kernel__rows_tanh_grad(const ls_op_call *call);
 
 /* What the loops share. */
 

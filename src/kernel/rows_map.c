@@ -9,10 +9,24 @@ static bool run_map(const ls_op_call *call, rows_range_fn fn)
 	return true;
 }
 
-static void add(const ls_op_call *call, int64_t begin, int64_t end)
+// A loop over one input, or over two.
+typedef void (*loop_of_one)(float *out, const float *x, int64_t n, int bits);
+typedef void (*loop_of_two)(float *out, const float *a, const float *b, int64_t n, int bits);
+
+static void map_one(const ls_op_call *call, int64_t begin, int64_t end, loop_of_one loop)
+{
+	loop((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin, rows_bits(call, 0));
+}
+
+static void map_two(const ls_op_call *call, int64_t begin, int64_t end, loop_of_two loop)
 {
 	const float *a = call->in[0], *b = call->in[1];
-	rows_loops(call)->add((float *)call->out[0] + begin, a + begin, b + begin, end - begin, rows_bits(call, 0));
+	loop((float *)call->out[0] + begin, a + begin, b + begin, end - begin, rows_bits(call, 0));
+}
+
+static void add(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_two(call, begin, end, rows_loops(call)->add);
 }
 
 bool ls_kernel__rows_add(const ls_op_call *call)
@@ -22,7 +36,7 @@ bool ls_kernel__rows_add(const ls_op_call *call)
 
 static void relu(const ls_op_call *call, int64_t begin, int64_t end)
 {
-	rows_loops(call)->relu((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin, rows_bits(call, 0));
+	map_one(call, begin, end, rows_loops(call)->relu);
 }
 
 bool ls_kernel__rows_relu(const ls_op_call *call)
@@ -32,13 +46,72 @@ bool ls_kernel__rows_relu(const ls_op_call *call)
 
 static void relu_grad(const ls_op_call *call, int64_t begin, int64_t end)
 {
-	const float *dy = call->in[0], *y = call->in[1];
-	rows_loops(call)->relu_grad((float *)call->out[0] + begin, dy + begin, y + begin, end - begin, rows_bits(call, 0));
+	map_two(call, begin, end, rows_loops(call)->relu_grad);
 }
 
 bool ls_kernel__rows_relu_grad(const ls_op_call *call)
 {
 	return run_map(call, relu_grad);
+}
+
+static void tanh_range(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_one(call, begin, end, rows_loops(call)->tanh);
+}
+
+bool ls_kernel__rows_tanh(const ls_op_call *call)
+{
+	return run_map(call, tanh_range);
+}
+
+static void tanh_grad(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_two(call, begin, end, rows_loops(call)->tanh_grad);
+}
+
+bool ls_kernel__rows_tanh_grad(const ls_op_call *call)
+{
+	return run_map(call, tanh_grad);
+}
+
+static void sigmoid(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_one(call, begin, end, rows_loops(call)->sigmoid);
+}
+
+bool ls_kernel__rows_sigmoid(const ls_op_call *call)
+{
+	return run_map(call, sigmoid);
+}
+
+static void sigmoid_grad(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_two(call, begin, end, rows_loops(call)->sigmoid_grad);
+}
+
+bool ls_kernel__rows_sigmoid_grad(const ls_op_call *call)
+{
+	return run_map(call, sigmoid_grad);
+}
+
+static void gelu(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_one(call, begin, end, rows_loops(call)->gelu);
+}
+
+bool ls_kernel__rows_gelu(const ls_op_call *call)
+{
+	return run_map(call, gelu);
+}
+
+static void gelu_grad(const ls_op_call *call, int64_t begin, int64_t end)
+{
+	map_two(call, begin, end, rows_loops(call)->gelu_grad);
+}
+
+bool ls_kernel__rows_gelu_grad(const ls_op_call *call)
+{
+	return run_map(call, gelu_grad);
 }
 
 static void reshape(const ls_op_call *call, int64_t begin, int64_t end)

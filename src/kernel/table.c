@@ -27,6 +27,7 @@ static void use_avx2(ls_kernel_table *t)
 static void use_avx512(ls_kernel_table *t)
 {
 	t->isa = "avx512";
+	ls_kernel__tile_avx2(t); // for its `pin`: all else is replaced
 	ls_kernel__tile_avx512(t);
 	ls_kernel__pack_avx512(t);
 	ls_kernel__round_avx512(t);

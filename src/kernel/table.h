@@ -56,6 +56,9 @@ typedef struct ls_kernel_table {
 	 * bits without a fused multiply-add. */
 	void (*chunk)(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add);
 
+	/* Mode pinned: acc[j] = fma(a[k], b[k·ldb + j], acc[j]), rounded to FP32, for k ascending and all j < n. */
+	void (*pin)(int64_t n, int64_t k, const float *a, const float *b, int64_t ldb, float *acc);
+
 	/* Rows side by side: element (k, r) is src[k·stride + r]. */
 	void (*widen)(const ls_panel *p, const float *src, int64_t stride);
 	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */

@@ -17,4 +17,9 @@ static int build(ls_net *net, int x)
 	return ls_net_linear(net, x, "fc3", net->options->classes);
 }
 
-const ls_model_def ls_model__lenet5 = {.name = "lenet5", .reads = LS_READS_POOL, .build = build};
+const ls_model_def ls_model__lenet5 = {
+	.name = "lenet5",
+	.text = "LeNet-5: two convolutions, two poolings, three dense layers",
+	.reads = LS_READS_POOL,
+	.build = build,
+};

@@ -6,4 +6,8 @@ static int build(ls_net *net, int x)
 	return ls_net_linear(net, x, "fc", net->options->classes);
 }
 
-const ls_model_def ls_model__logreg = {.name = "logreg", .build = build};
+const ls_model_def ls_model__logreg = {
+	.name = "logreg",
+	.text = "logistic regression: one matrix and a bias",
+	.build = build,
+};

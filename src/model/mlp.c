@@ -18,4 +18,9 @@ static int build(ls_net *net, int x)
 	return ls_net_linear(net, x, layer, net->options->classes);
 }
 
-const ls_model_def ls_model__mlp = {.name = "mlp", .reads = LS_READS_HIDDEN, .build = build};
+const ls_model_def ls_model__mlp = {
+	.name = "mlp",
+	.text = "multilayer perceptron: model.hidden gives the widths",
+	.reads = LS_READS_HIDDEN,
+	.build = build,
+};

@@ -62,6 +62,7 @@ enum { LS_READS_HIDDEN = 1, LS_READS_POOL = 2, LS_READS_WIDTH = 4, LS_READS_HEAD
 
 typedef struct ls_model_def {
 	const char *name;
+	const char *text; /* one line for people */
 	unsigned reads; /* LS_READS_… */
 	/* From the batch x (N, C, H, W) to the logits (N, classes). */
 	int (*build)(ls_net *net, int x);

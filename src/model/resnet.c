@@ -94,5 +94,15 @@ static int build_resnet50(ls_net *net, int x)
 	return build(net, x, &r);
 }
 
-const ls_model_def ls_model__resnet18 = {.name = "resnet18", .reads = LS_READS_WIDTH, .build = build_resnet18};
-const ls_model_def ls_model__resnet50 = {.name = "resnet50", .reads = LS_READS_WIDTH, .build = build_resnet50};
+const ls_model_def ls_model__resnet18 = {
+	.name = "resnet18",
+	.text = "ResNet-18 for small images; model.width scales its channels",
+	.reads = LS_READS_WIDTH,
+	.build = build_resnet18,
+};
+const ls_model_def ls_model__resnet50 = {
+	.name = "resnet50",
+	.text = "ResNet-50 for small images",
+	.reads = LS_READS_WIDTH,
+	.build = build_resnet50,
+};

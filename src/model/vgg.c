@@ -60,5 +60,15 @@ static int build_vgg16(ls_net *net, int x)
 	return build(net, x, vgg16_layers);
 }
 
-const ls_model_def ls_model__vgg11 = {.name = "vgg11", .reads = LS_READS_WIDTH | LS_READS_HEAD, .build = build_vgg11};
-const ls_model_def ls_model__vgg16 = {.name = "vgg16", .reads = LS_READS_WIDTH | LS_READS_HEAD, .build = build_vgg16};
+const ls_model_def ls_model__vgg11 = {
+	.name = "vgg11",
+	.text = "VGG-11: eight convolutions; model.head: cifar or torchvision",
+	.reads = LS_READS_WIDTH | LS_READS_HEAD,
+	.build = build_vgg11,
+};
+const ls_model_def ls_model__vgg16 = {
+	.name = "vgg16",
+	.text = "VGG-16: thirteen convolutions",
+	.reads = LS_READS_WIDTH | LS_READS_HEAD,
+	.build = build_vgg16,
+};

@@ -1,6 +1,6 @@
 #include <lockstep/num.h>
 
-#include "num/function_core.h"
+#include "num/sigmoid_core.h"
 
 static double nan64(void)
 {
@@ -32,6 +32,26 @@ float ls_log(float x)
 float ls_rsqrt(float x)
 {
 	return ls_f32(1.0 / ls_sqrt((double)x + 0.0)); /* adding +0 turns −0, whose reciprocal would be −inf, into +0 */
+}
+
+float ls_tanh(float x)
+{
+	return ls_num__tanh(x);
+}
+
+float ls_sigmoid(float x)
+{
+	return ls_num__sigmoid(x);
+}
+
+float ls_gelu(float x)
+{
+	return ls_num__gelu(x);
+}
+
+float ls_gelu_slope(float x)
+{
+	return ls_num__gelu_slope(x);
 }
 
 static double polynomial(const double *coefficients, int count, double x)

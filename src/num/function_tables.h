@@ -26,6 +26,27 @@ static const double ls_num__exp_power[64] = {
 #define LS_NUM__LN2_64_LOW 0x1.cf79abc9e3b3ap-46
 #define LS_NUM__INVERSE_LN2_64 0x1.71547652b82fep+6
 
+/* What 2^(i/64) is above the table's number. */
+static const double ls_num__exp_power_low[64] = {
+	0x0p+0, -0x1.19083535b085dp-56, 0x1.d73e2a475b465p-55, 0x1.186be4bb284ffp-57,
+	0x1.8a62e4adc610bp-54, 0x1.03a1727c57b53p-59, -0x1.6c51039449b3ap-54, -0x1.32fbf9af1369ep-54,
+	-0x1.19041b9d78a76p-55, 0x1.e5b4c7b4968e4p-55, 0x1.e016e00a2643cp-54, 0x1.dc775814a8495p-55,
+	0x1.9b07eb6c70573p-54, 0x1.2bd339940e9d9p-55, 0x1.612e8afad1255p-55, 0x1.0024754db41d5p-54,
+	0x1.6f46ad23182e4p-55, 0x1.32721843659a6p-54, -0x1.63aeabf42eae2p-54, -0x1.5e436d661f5e3p-56,
+	0x1.ada0911f09ebcp-55, -0x1.ef3691c309278p-58, 0x1.89b7a04ef80dp-59, 0x1.3c1a3b69062fp-56,
+	0x1.d4397afec42e2p-56, -0x1.4b309d25957e3p-54, -0x1.07abe1db13cadp-55, 0x1.9bb2c011d93adp-54,
+	0x1.6324c054647adp-54, 0x1.ba6f93080e65ep-54, -0x1.383c17e40b497p-54, -0x1.bb60987591c34p-54,
+	-0x1.bdd3413b26456p-54, -0x1.bbe3a683c88abp-57, -0x1.16e4786887a99p-55, -0x1.0245957316dd3p-54,
+	-0x1.41577ee04992fp-55, 0x1.05d02ba15797ep-56, -0x1.d4c1dd41532d8p-54, -0x1.fc6f89bd4f6bap-54,
+	0x1.6e9f156864b27p-54, 0x1.5cc13a2e3976cp-55, -0x1.75fc781b57ebcp-57, -0x1.d185b7c1b85d1p-54,
+	0x1.c7c46b071f2bep-56, -0x1.359495d1cd533p-54, -0x1.d2f6edb8d41e1p-54, 0x1.0fac90ef7fd31p-54,
+	0x1.7a1cd345dcc81p-54, -0x1.2805e3084d708p-57, -0x1.5584f7e54ac3bp-56, 0x1.23dd07a2d9e84p-55,
+	0x1.11065895048ddp-55, 0x1.2884dff483cadp-54, 0x1.503cbd1e949dbp-56, -0x1.cbc3743797a9cp-54,
+	0x1.2ed02d75b3707p-55, 0x1.c2300696db532p-54, -0x1.1a5cd4f184b5cp-54, 0x1.39e8980a9cc8fp-55,
+	-0x1.e9c23179c2893p-54, 0x1.dc7f486a4b6bp-54, 0x1.9d3e12dd8a18bp-54, 0x1.74853f3a5931ep-55,
+};
+
+
 /* log: c about 1/m for each interval of the mantissa; -ln c and ln 2 in two parts,
  * the high ones multiples of 2^-44. */
 static const double ls_num__log_c[128] = {
@@ -148,4 +169,17 @@ static const double ls_num__cospi_sin[8] = {
 	0x1.50783487ee782p-4, -0x1.e3074fde8871fp-8, 0x1.e8f434d018d63p-12, -0x1.6fadb9f155744p-16,
 };
 
+/* tanh: coefficients of x^3, x^5, …. */
+static const double ls_num__tanh_terms[8] = {
+	-0x1.5555555555555p-2, 0x1.1111111111111p-3, -0x1.ba1ba1ba1ba1cp-5, 0x1.664f4882c10fap-6,
+	-0x1.226e355e6c23dp-7, 0x1.d6d3d0e157dep-9, -0x1.7da36452b75e3p-10, 0x1.3558248036744p-11,
+};
+
+/* GELU: its constants in two parts, the high one of 24 or 29 bits. */
+#define LS_NUM__GELU_A_HIGH 0x1.988452p+0
+#define LS_NUM__GELU_A_LOW 0x1.3d436508d0fcbp-24
+#define LS_NUM__GELU_B_HIGH 0x1.2444f2ap-4
+#define LS_NUM__GELU_B_LOW 0x1.362d2bd26f78cp-34
+#define LS_NUM__GELU_3B_HIGH 0x1.b6676bfp-3
+#define LS_NUM__GELU_3B_LOW 0x1.d143c1bba7352p-33
 #endif

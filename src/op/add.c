@@ -1,17 +1,6 @@
 /* add: y = R(a + b), two tensors of one shape. */
 #include "op/op.h"
 
-static bool infer(ls_program *program, ls_op *op, ls_value *out)
-{
-	if (!ls_op__arity(program, op, 2, 2, 0, 0) ||
-	    !ls_op__expect(program, op, ls_shape_equal(&ls_op__input(program, op, 0)->shape, &ls_op__input(program, op, 1)->shape),
-	                   "two tensors of one shape"))
-		return false;
-	out[0] = ls_op__f32(program, &ls_op__input(program, op, 0)->shape);
-	op->output_count = 1;
-	return true;
-}
-
 static void gradient(ls_op_grad *g)
 {
 	for (int i = 0; i < 2; i++)
@@ -30,7 +19,7 @@ const ls_op_def ls_op__add = {
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},
-	.infer = infer,
+	.infer = ls_op__infer_map_of_two,
 	.gradient = gradient,
 	.element = element,
 };

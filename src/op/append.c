@@ -30,6 +30,30 @@ ls_value ls_op__f32(const ls_program *program, const ls_shape *shape)
 	return (ls_value){.dtype = LS_F32, .bits = ls_program_bits(program), .shape = *shape};
 }
 
+static bool infer_map(ls_program *program, ls_op *op, ls_value *out, int inputs)
+{
+	const ls_shape *shape;
+	if (!ls_op__arity(program, op, inputs, inputs, 0, 0))
+		return false;
+	shape = &ls_op__input(program, op, 0)->shape;
+	for (int i = 1; i < inputs; i++)
+		if (!ls_op__expect(program, op, ls_shape_equal(shape, &ls_op__input(program, op, i)->shape), "two tensors of one shape"))
+			return false;
+	out[0] = ls_op__f32(program, shape);
+	op->output_count = 1;
+	return true;
+}
+
+bool ls_op__infer_map(ls_program *program, ls_op *op, ls_value *out)
+{
+	return infer_map(program, op, out, 1);
+}
+
+bool ls_op__infer_map_of_two(ls_program *program, ls_op *op, ls_value *out)
+{
+	return infer_map(program, op, out, 2);
+}
+
 uint32_t ls_op__round(const ls_reader *r, int output, double x)
 {
 	return ls_bits_f32(ls_round_f64(x, ls_reader_output(r, output)->bits));

@@ -6,9 +6,10 @@
 
 extern const ls_op_def ls_op__adaptive_avgpool, ls_op__adaptive_avgpool_grad, ls_op__add, ls_op__avgpool, ls_op__avgpool_grad,
 	ls_op__batch_norm, ls_op__batch_norm_dinput, ls_op__channel_dot, ls_op__channel_stats, ls_op__channel_sum, ls_op__commit, ls_op__conv2d,
-	ls_op__conv2d_dinput, ls_op__conv2d_dweight, ls_op__cross_entropy, ls_op__cross_entropy_grad, ls_op__import, ls_op__init_const,
+	ls_op__conv2d_dinput, ls_op__conv2d_dweight, ls_op__cross_entropy, ls_op__cross_entropy_grad, ls_op__gelu, ls_op__gelu_grad, ls_op__import, ls_op__init_const,
 	ls_op__init_normal, ls_op__init_uniform, ls_op__load, ls_op__matmul, ls_op__maxpool, ls_op__maxpool_grad, ls_op__relu, ls_op__relu_grad,
-	ls_op__reshape, ls_op__rsqrt_eps, ls_op__running_average, ls_op__sgd, ls_op__softmax;
+	ls_op__reshape, ls_op__rsqrt_eps, ls_op__running_average, ls_op__sgd, ls_op__sigmoid,
+	ls_op__sigmoid_grad, ls_op__softmax, ls_op__tanh, ls_op__tanh_grad;
 
 /* The value that input i names while a shape rule runs. */
 const ls_value *ls_op__input(const ls_program *program, const ls_op *op, int input);
@@ -21,6 +22,10 @@ bool ls_op__expect(ls_program *program, const ls_op *op, bool condition, const c
 
 /* An FP32 output of the program's grid. */
 ls_value ls_op__f32(const ls_program *program, const ls_shape *shape);
+
+/* The whole shape rule of an op without attributes whose one output has the shape of its one input, or of both. */
+bool ls_op__infer_map(ls_program *program, ls_op *op, ls_value *out);
+bool ls_op__infer_map_of_two(ls_program *program, ls_op *op, ls_value *out);
 
 /* R of the reader's output o. */
 uint32_t ls_op__round(const ls_reader *r, int output, double x);

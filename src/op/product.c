@@ -69,6 +69,33 @@ ls_bound ls_product_bound(const ls_arithmetic *a, const char *kind, const ls_pro
 	return ls_product_promise(a, p);
 }
 
+/* One term of the pinned sum; a factor that is not finite is remembered, because the sum could hide it. */
+static float pinned_term(float a, float b, float acc, bool *finite)
+{
+	*finite &= a - a == 0 && b - b == 0;
+	return ls_fma_f32(a, b, acc);
+}
+
+float ls_product_pinned(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int bits)
+{
+	bool finite = true;
+	float sum = 0, acc = 0;
+	for (int64_t k = 0; k < p->terms; k++) {
+		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
+		if (k && k % LS_PINNED_BLOCK == 0) {
+			sum = k == LS_PINNED_BLOCK ? acc : sum + acc;
+			acc = 0;
+		}
+		if (a >= 0 && b >= 0)
+			acc = pinned_term(ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b), acc, &finite);
+	}
+	if (p->bias != LS_BIAS_NONE)
+		acc = pinned_term(ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f, acc, &finite);
+	if (p->terms > LS_PINNED_BLOCK)
+		acc = sum + acc;
+	return finite ? ls_round_f32(acc, bits) : ls_f32_bits(LS_NAN_BITS);
+}
+
 void ls_product_sum(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, ls_sum *out)
 {
 	ls_sum_init(out);

@@ -1,15 +1,6 @@
 /* relu: y = x where x > 0 or x is NaN, else +0. Any shape, no attributes. */
 #include "op/op.h"
 
-static bool infer(ls_program *program, ls_op *op, ls_value *out)
-{
-	if (!ls_op__arity(program, op, 1, 1, 0, 0))
-		return false;
-	out[0] = ls_op__f32(program, &ls_op__input(program, op, 0)->shape);
-	op->output_count = 1;
-	return true;
-}
-
 static void gradient(ls_op_grad *g)
 {
 	ls_op__emit_grad(g, 0, "relu_grad", (int[]){g->out_grad[0], g->op->outputs[0]}, 2, NULL, 0);
@@ -28,7 +19,7 @@ const ls_op_def ls_op__relu = {
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},
-	.infer = infer,
+	.infer = ls_op__infer_map,
 	.gradient = gradient,
 	.element = element,
 };

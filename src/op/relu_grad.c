@@ -1,17 +1,6 @@
 /* relu_grad: dx = dy where y > 0, else +0. Inputs dy and relu's output y, of one shape. */
 #include "op/op.h"
 
-static bool infer(ls_program *program, ls_op *op, ls_value *out)
-{
-	if (!ls_op__arity(program, op, 2, 2, 0, 0) ||
-	    !ls_op__expect(program, op, ls_shape_equal(&ls_op__input(program, op, 0)->shape, &ls_op__input(program, op, 1)->shape),
-	                   "two tensors of one shape"))
-		return false;
-	out[0] = ls_op__f32(program, &ls_op__input(program, op, 0)->shape);
-	op->output_count = 1;
-	return true;
-}
-
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	return ls_op__round(r, 0, ls_read_f32(r, 1, index) > 0 ? (double)ls_read_f32(r, 0, index) : 0.0);
@@ -24,6 +13,6 @@ const ls_op_def ls_op__relu_grad = {
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},
-	.infer = infer,
+	.infer = ls_op__infer_map_of_two,
 	.element = element,
 };

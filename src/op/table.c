@@ -17,6 +17,8 @@ static const ls_op_def *const table[] = {
 	&ls_op__conv2d_dweight,
 	&ls_op__cross_entropy,
 	&ls_op__cross_entropy_grad,
+	&ls_op__gelu,
+	&ls_op__gelu_grad,
 	&ls_op__import,
 	&ls_op__init_const,
 	&ls_op__init_normal,
@@ -31,7 +33,11 @@ static const ls_op_def *const table[] = {
 	&ls_op__rsqrt_eps,
 	&ls_op__running_average,
 	&ls_op__sgd,
+	&ls_op__sigmoid,
+	&ls_op__sigmoid_grad,
 	&ls_op__softmax,
+	&ls_op__tanh,
+	&ls_op__tanh_grad,
 };
 
 const ls_op_def *const *ls_op_table(size_t *count)

@@ -3,6 +3,7 @@
 #include "platform/platform.h"
 
 #include "kernel/finish.h"
+#include "num/odd.h"
 
 #include <stdio.h>
 
@@ -58,12 +59,38 @@ static double sum_chunks(const float *a, const float *b, int64_t n)
 	return sum_chunks(a, b, half) + sum_chunks(a + half, b + half, n - half);
 }
 
+// Mode pinned, with the fused multiply-add made of other operations: where the others have an instruction, both must agree.
+static float sum_pinned(const float *a, const float *b, int64_t n, const float *bias)
+{
+	float sum = 0;
+	for (int64_t first = 0; first < n; first += LS_PINNED_BLOCK) {
+		float block = 0;
+		for (int64_t k = first; k < n && k < first + LS_PINNED_BLOCK; k++)
+			block = ls_num__fma_f32_portable(a[k], b[k], block);
+		if (bias && first + LS_PINNED_BLOCK >= n)
+			block = ls_num__fma_f32_portable(*bias, 1, block);
+		sum = first ? sum + block : block;
+	}
+	return sum;
+}
+
 static double norm(const float *a, int64_t n)
 {
 	double sum = 0;
 	for (int64_t k = 0; k < n; k++)
 		sum += (double)a[k] * (double)a[k];
 	return ls_sqrt(sum);
+}
+
+static void one_pinned(const ls_product_call *call, struct worker *w, int64_t i, int64_t j, const float *a)
+{
+	const ls_product *p = call->product;
+	const float *bias = p->bias == LS_BIAS_NONE ? NULL : &call->bias[p->bias == LS_BIAS_ROW ? i : j];
+	float sum = sum_pinned(a, w->b, p->terms, bias);
+	ls_flag flag = {.index = ls_product_out_index(p, i, j), .c = sum};
+	call->out[flag.index] = ls_round_f32(sum, call->bits);
+	if ((flag.index == call->sample || sum - sum != 0) && ls_kernel__push_flag(&w->space.flags, &flag) != LS_OK)
+		w->status = LS_ERR_NOMEM;
 }
 
 static void one_element(const ls_product_call *call, struct worker *w, int64_t i, int64_t j, const float *a,
@@ -107,7 +134,10 @@ static void run_block(void *context, int64_t index, int worker)
 		collect(&p->b, call->b, j, p->terms, w->b);
 		norm_b = norm(w->b, p->terms);
 		for (int64_t i = i0; i < i1; i++)
-			one_element(call, w, i, j, w->a + (i - i0) * p->terms, norm_a[i - i0], norm_b);
+			if (call->pinned)
+				one_pinned(call, w, i, j, w->a + (i - i0) * p->terms);
+			else
+				one_element(call, w, i, j, w->a + (i - i0) * p->terms, norm_a[i - i0], norm_b);
 	}
 }
 
@@ -150,7 +180,7 @@ static ls_status product(ls_platform *platform, const ls_product_call *call, ls_
 	for (int i = 0; i < naive->workers; i++)
 		if (naive->worker[i].status != LS_OK)
 			status = naive->worker[i].status;
-	if (status == LS_OK && call->test)
+	if (status == LS_OK && (call->test || call->pinned))
 		status = ls_kernel__gather_flags(call->flags, naive->spaces, naive->workers);
 	if (status != LS_OK)
 		ls_error_set(err, status, "out of memory for the elements whose rounding is not settled");

@@ -54,14 +54,14 @@ ls_status ls_program_digest(const ls_program *program, ls_hash *out, ls_error *e
 		ls_buf_reset(&record);
 		ls_program_record(program, i, &record);
 		if (record.status != LS_OK) {
-			status = ls_error_set(err, record.status, "the record of op %d is too large", i);
+			status = ls_error_set(err, record.status, "the record of op %d: %s", i, ls_status_text(record.status));
 			goto done;
 		}
 		ls_tree_push(&tree, record.data, record.len);
 	}
 	status = ls_tree_head(&tree, out);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the program");
+		ls_error_set(err, status, "could not hash the program: %s", ls_status_text(status));
 done:
 	ls_buf_free(&record);
 	ls_hasher_free(hasher);

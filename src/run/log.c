@@ -106,7 +106,7 @@ ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
 		if (size - at < sizeof header) {
 			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",
 			               (unsigned long long)(size - at));
-			damage->tail = true;
+			damage->tail = run->blocks + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->log_file, at, header, sizeof header, err));
@@ -116,14 +116,14 @@ ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err)
 			               "found the block of leaf %llu with %llu bytes at offset %llu, expected that of leaf %llu within the file",
 			               (unsigned long long)ls_get_le64(header), (unsigned long long)len, (unsigned long long)at,
 			               (unsigned long long)run->blocks + 1);
-			damage->tail = ls_get_le64(header) == run->blocks + 1 && len <= BLOCK_MAX && run->blocks + 1 >= run->leaves;
+			damage->tail = run->blocks + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
 		at += sizeof header + len;
 	}
-	if (run->blocks + 1 < run->leaves) {
-		damage->tail = false; // a leaf promises a block that is not there
+	if (run->blocks + 1 < run->leaves) { // a leaf promises a block that is not there
+		damage->tail = run->blocks + 1 >= run->promised && (damage->tail || !damage->found);
 		ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1,
 		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
 		               (unsigned long long)run->leaves - 1);
@@ -157,11 +157,11 @@ static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *
 	ls_tree tree;
 	ls_hash root;
 	ls_status status = LS_OK;
-	bool plain = ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN; // its blocks are empty
+	bool logged = ls_job_keeps_log(ls_job_spec_of(run->job)); // otherwise blocks are empty
 	*fits = false;
 	ls_tree_init(&tree, run->hasher, 0);
 	ls_run_leaf_steps(run, leaf, &first, &last);
-	for (uint64_t step = first; step <= last && !plain && status == LS_OK; step++)
+	for (uint64_t step = first; step <= last && logged && status == LS_OK; step++)
 		status = ls_log_read_step(&cursor, &tree, program, step, log, encoding);
 	if (status == LS_ERR_INPUT)
 		return LS_OK;
@@ -219,7 +219,7 @@ ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls
 	ls_step_log log = {0};
 	uint8_t *block = NULL;
 	*out = (ls_log_statistics){0};
-	if (ls_job_spec_of(run->job)->arithmetic.mode == LS_JOB_PLAIN)
+	if (!ls_job_keeps_log(ls_job_spec_of(run->job)))
 		return LS_OK;
 	out->bytes = ls_file_size(run->log_file);
 	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));

@@ -140,9 +140,13 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 		ls_run__damage(damage, "nonce", 0, "found another text, expected 64 lower-case hex digits and a newline");
 	} else {
 		run->commit_every = ls_job_spec_of(run->job)->train.commit_every;
-		LS_TRY(ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len));
+		status = ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len);
+		if (status != LS_OK) {
+			ls_error_set(err, status, "job.bin: %s", ls_status_text(status));
+			goto done;
+		}
 		LS_TRY(read_keys(run, damage, err));
-		LS_TRY(ls_run_id(&run->id, &run->job_id, run->trainer, run->nonce));
+		LS_TRY(ls_run__identify(run, err));
 	}
 done:
 	ls_job_free(signed_job);
@@ -188,12 +192,13 @@ static ls_status read_leaves(ls_run *run, ls_damage *damage, ls_error *err)
 			ls_run__damage(damage, "leaves", first, "leaf %llu: found a record of %u bytes with %llu left, expected %s",
 			               (unsigned long long)run->leaves, len, (unsigned long long)(size - at),
 			               run->leaves == most ? "the end of the file" : "a whole leaf");
-			damage->tail = run->leaves && run->leaves < most && (size - at < 4 || len > size - at - 4);
+			damage->tail = run->leaves && run->leaves < most && run->leaves >= run->promised;
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->leaf_file, at + 4, bytes, len, err));
 		if (ls_leaf_decode(&leaf, bytes, len, NULL) != LS_OK) {
 			ls_run__damage(damage, "leaves", first, "leaf %llu: found bytes that are no leaf", (unsigned long long)run->leaves);
+			damage->tail = run->leaves && run->leaves >= run->promised;
 			break;
 		}
 		check_leaf(run, run->leaves, &leaf, damage);
@@ -220,7 +225,23 @@ static ls_status open_file(const ls_run *run, const char *name, ls_file **out, l
 	return status;
 }
 
+/* How far the run's own word goes that it is on the disk. */
+static ls_status read_promise(ls_run *run, ls_error *err)
+{
+	uint64_t *size = NULL;
+	size_t count = 0;
+	ls_status status = ls_run__heads(run, &size, &count, err);
+	run->promised = status == LS_OK && count ? size[count - 1] : 0;
+	ls_free(size);
+	return status;
+}
+
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
+{
+	return ls_run__open(out, dir, false, damage, err);
+}
+
+ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char path[LS_PATH_MAX];
@@ -240,8 +261,11 @@ ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error
 	snprintf(run->dir, sizeof run->dir, "%s", dir);
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
 	ls_tree_init(&run->tree, run->hasher, 0);
-	LS_TRY(read_identity(run, damage, err));
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
+	if (lock && run->leaf_file)
+		LS_TRY(ls_file_lock(run->leaf_file, err)); // before anything is read that another writer may change
+	LS_TRY(read_identity(run, damage, err));
+	LS_TRY(read_promise(run, err));
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, damage, err));
 	if (!damage->found)
@@ -371,6 +395,19 @@ ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, l
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
+/* Runs with a key have no unsigned head, and those without have no signed one. */
+static ls_status check_signature(const ls_run *run, const char *name, const ls_signed_head *head, ls_damage *damage, ls_error *err)
+{
+	bool valid, none = ls_public_key_none(run->signer);
+	ls_status status = ls_signed_head_verify(&valid, head, run->signer);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "%s: could not verify its signature: %s", name, ls_status_text(status));
+	if (none ? head->is_signed : !valid)
+		ls_run__damage(damage, name, 0, "found %s, expected %s", head->is_signed ? "a signature that is not of the run's key" : "no signature",
+		               none ? "none, as the run names no key" : "that of the run's key");
+	return LS_OK;
+}
+
 /* `tree` holds the first `agreed` leaves, and grows to `size`. */
 static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, ls_tree *tree, ls_damage *damage, ls_error *err)
 {
@@ -382,7 +419,6 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 	ls_signed_head signed_head;
 	const ls_head *head = &signed_head.head;
 	ls_hash root;
-	bool valid = false;
 	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
 	LS_TRY(read_file(run, name, HEAD_MAX, &text, &len, damage, err));
 	if (damage->found)
@@ -392,12 +428,9 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 		ls_run__damage(damage, name, 0, "found a text that is no head of %llu leaves of this run", (unsigned long long)size);
 		goto done;
 	}
-	LS_TRY(ls_signed_head_verify(&valid, &signed_head, run->signer));
-	if (signed_head.is_signed != !ls_public_key_none(run->signer) || (signed_head.is_signed && !valid)) {
-		ls_run__damage(damage, name, 0, "found %s, expected %s", signed_head.is_signed ? "a signature that is not of the run's key" : "no signature",
-		               ls_public_key_none(run->signer) ? "none, as the run names no key" : "that of the run's key");
+	LS_TRY(check_signature(run, name, &signed_head, damage, err));
+	if (damage->found)
 		goto done;
-	}
 	if (size > run->leaves) {
 		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises",
 		               (unsigned long long)run->leaves, (unsigned long long)size, name);
@@ -406,7 +439,11 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 	}
 	for (uint64_t i = agreed; i < size; i++)
 		LS_TRY(ls_run__push_leaf(tree, &run->leaf[i], err));
-	LS_TRY(ls_tree_head(tree, &root));
+	status = ls_tree_head(tree, &root);
+	if (status != LS_OK) {
+		ls_error_set(err, status, "could not hash the leaves: %s", ls_status_text(status));
+		goto done;
+	}
 	if (!ls_hash_equal(&root, &head->root))
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
@@ -435,7 +472,7 @@ ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_e
 	return numbers_in(run, "heads", "%llu", sizes, count, err);
 }
 
-ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err)
+ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error *err)
 {
 	uint64_t *size = NULL, agreed = 0;
 	size_t count = 0;
@@ -446,11 +483,17 @@ ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err
 		status = check_head(run, size[i], agreed, &tree, damage, err);
 		agreed = size[i];
 	}
-	if (status == LS_OK && !damage->found && (!count || size[count - 1] != run->leaves)) {
+	ls_free(size);
+	return status;
+}
+
+ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err)
+{
+	ls_status status = ls_run__check_promises(run, damage, err);
+	if (status == LS_OK && !damage->found && run->promised != run->leaves) {
 		ls_run__damage(damage, "heads", 0, "found no head over the run's %llu leaves, as after a crash; train --resume mends that",
 		               (unsigned long long)run->leaves);
 		damage->tail = true;
 	}
-	ls_free(size);
 	return status;
 }

@@ -58,6 +58,12 @@ ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_erro
 	return LS_OK;
 }
 
+ls_status ls_run__identify(ls_run *run, ls_error *err)
+{
+	ls_status status = ls_run_id(&run->id, &run->job_id, run->trainer, run->nonce);
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "could not hash the run's id: %s", ls_status_text(status));
+}
+
 void ls_run_free(ls_run *run)
 {
 	if (!run)
@@ -111,7 +117,8 @@ ls_status ls_run__push_leaf(ls_tree *tree, const ls_leaf *leaf, ls_error *err)
 	if (status == LS_OK)
 		ls_tree_push(tree, bytes.data, bytes.len);
 	ls_buf_free(&bytes);
-	return status == LS_OK ? LS_OK : ls_error_set(err, status, "a leaf of step %llu cannot be encoded", (unsigned long long)leaf->step);
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "a leaf of step %llu: %s", (unsigned long long)leaf->step,
+	                                                   ls_status_text(status));
 }
 
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err)
@@ -126,7 +133,7 @@ ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *
 		return status;
 	status = ls_tree_head(&tree, out);
 	if (status != LS_OK)
-		ls_error_set(err, status, "could not hash the leaves of %s", run->dir);
+		ls_error_set(err, status, "could not hash the leaves of %s: %s", run->dir, ls_status_text(status));
 	return status;
 }
 

@@ -17,6 +17,7 @@ struct ls_run {
 	uint64_t commit_every;
 	ls_leaf *leaf;
 	uint64_t leaves, room;
+	uint64_t promised; /* leaves under the largest head there is: all of them were synced before it was written */
 	ls_file *leaf_file, *log_file, *metrics_file;
 	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
 	uint64_t blocks, block_room;
@@ -26,6 +27,8 @@ struct ls_run {
 
 /* Path of a file of the run, or LS_ERR_LIMIT. */
 ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX], ls_error *err);
+/* The run id, from job id, trainer's key and nonce. */
+ls_status ls_run__identify(ls_run *run, ls_error *err);
 /* Records damage of `file`. */
 void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -35,6 +38,14 @@ ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
 ls_status ls_run__scan_log(ls_run *run, ls_damage *damage, ls_error *err);
 ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err);
 
+/* Checks the lines of the first `leaves` leaves; `*end` is where they end. */
+ls_status ls_run__check_metrics(const ls_run *run, uint64_t leaves, uint64_t *end, ls_damage *damage, ls_error *err);
+/* Opens a run for ls_run_open, or with `lock` for ls_run_open_to_write. */
+ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *damage, ls_error *err);
+/* Writes a file of the run as a whole. */
+ls_status ls_run__write_file(const ls_run *run, const char *name, const void *data, size_t len, ls_error *err);
+/* Every head there is against the leaves; whether there is one over all of them is not asked. */
+ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error *err);
 /* Sizes of the heads there are, ascending; freed by ls_free. */
 ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
 

@@ -1,7 +1,6 @@
 #include "run/run.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 /* A snapshot file: "ls1/snapshot" ‖ step u64 ‖ tensors u32 ‖ per tensor name, dtype u8, rank u8, dims u64 …, words. */
 static const char tag[] = "ls1/snapshot";
@@ -67,9 +66,7 @@ ls_status ls_run_drop_snapshot(ls_run *run, uint64_t step, ls_error *err)
 	ls_status status;
 	ls_run__snapshot_name(name, step);
 	status = ls_run__path(run, name, path, err);
-	if (status == LS_OK)
-		unlink(path); // one snapshot too many does no harm
-	return status;
+	return status == LS_OK ? ls_file_remove(path, err) : status;
 }
 
 /* The bytes of one tensor after its description, or NULL where the file says something else than the program. */

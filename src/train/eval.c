@@ -40,7 +40,7 @@ ls_status ls_eval(const ls_job_plan *plan, ls_platform *platform, ls_exec *from,
 	o.platform = platform;
 	o.hasher = hasher;
 	o.samples = ls_plan_eval_samples(plan);
-	o.rounding = LS_ROUNDING_EXACT;
+	o.rounding = ls_plan_spec(plan)->arithmetic.mode == LS_JOB_PINNED ? LS_ROUNDING_PINNED : LS_ROUNDING_EXACT;
 	o.keep = keep;
 	o.keep_count = 3;
 	LS_TRY(ls_exec_open(&exec, &o, err));

@@ -12,11 +12,20 @@ struct ls_replay {
 	int loss; // value number
 };
 
+ls_rounding ls_replay_rounding(const ls_job_spec *spec, bool follow)
+{
+	switch ((ls_job_mode)spec->arithmetic.mode) {
+	case LS_JOB_LOGGED: return follow ? LS_ROUNDING_FOLLOW : LS_ROUNDING_RECORD;
+	case LS_JOB_EXACT: return LS_ROUNDING_EXACT;
+	case LS_JOB_PINNED: return LS_ROUNDING_PINNED;
+	case LS_JOB_PLAIN: break;
+	}
+	return LS_ROUNDING_PLAIN;
+}
+
 static ls_rounding rounding_of(const ls_replay *r)
 {
-	if (ls_plan_spec(r->options.plan)->arithmetic.mode == LS_JOB_PLAIN)
-		return LS_ROUNDING_PLAIN;
-	return r->options.follow ? LS_ROUNDING_FOLLOW : LS_ROUNDING_RECORD;
+	return ls_replay_rounding(ls_plan_spec(r->options.plan), r->options.follow);
 }
 
 static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding rounding, const int *keep, int keep_count,
@@ -179,7 +188,8 @@ ls_status ls_replay_leaf(ls_replay *r, const ls_hash *run_id, uint64_t first, ui
 	if (status == LS_OK)
 		status = ls_hash_tagged(&out->leaf.metrics, "ls1/metrics", w.metrics.data, w.metrics.len);
 	if (status != LS_OK)
-		ls_error_set(err, status, "step %llu: could not hash its rounding log and metrics", (unsigned long long)last);
+		ls_error_set(err, status, "step %llu: could not hash its rounding log and metrics: %s", (unsigned long long)last,
+		             ls_status_text(status));
 done:
 	ls_buf_free(&w.metrics);
 	return status;

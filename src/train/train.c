@@ -1,5 +1,8 @@
 #include <lockstep/train.h>
 
+#include <stdarg.h>
+#include <stdio.h>
+
 /* LAST takes no more than one snapshot in this many seconds, so that short steps are not spent on the disk. */
 #define SNAPSHOT_SECONDS 10.0
 #define BLOCK_MAX (UINT64_C(1) << 36)
@@ -32,8 +35,7 @@ static ls_status snapshot(trainer *t, uint64_t step, ls_error *err)
 	ls_status status;
 	if (t->taken && t->taken_step == step)
 		return LS_OK; // a run that stops right after a snapshot
-	LS_TRY(ls_run_write_snapshot(t->run, step, ls_replay_exec(t->replay), err));
-	LS_TRY(ls_run_sync(t->run, err));
+	LS_TRY(ls_run_seal(t->run, step, ls_replay_exec(t->replay), err));
 	t->last_snapshot = ls_clock_seconds();
 	t->taken = true;
 	t->taken_step = step;
@@ -61,7 +63,7 @@ static ls_status start(trainer *t, ls_error *err)
 	ls_status status;
 	ls_leaf leaf = {.kind = LS_LEAF_START};
 	LS_TRY(ls_replay_init(t->replay, &leaf.state, err)); // takes time: a run without leaves should not lie there meanwhile
-	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->key, err));
+	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->resume, t->options->key, err));
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
 	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
@@ -70,46 +72,95 @@ done:
 	return status;
 }
 
+__attribute__((format(printf, 2, 3))) static void note(const trainer *t, const char *format, ...)
+{
+	char text[LS_NOTE_MAX];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (t->options->on_note)
+		t->options->on_note(t->options->context, text);
+}
+
+static ls_status refuse(const trainer *t, const ls_damage *damage, ls_error *err)
+{
+	return ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s\n  hint: the run was changed, or belongs to another job", t->options->dir,
+	                    damage->file, damage->text);
+}
+
+/* The newest snapshot that verifies, read into the executor: its place among `steps`. One that does not is passed over, and
+ * said. */
+static ls_status find_snapshot(trainer *t, const uint64_t *steps, size_t count, size_t *found, ls_error *err)
+{
+	ls_status status = LS_OK;
+	while (count--) {
+		ls_damage bad = {0};
+		if (ls_run_leaf_of_step(t->run, steps[count]) >= ls_run_usable(t->run))
+			continue;
+		LS_TRY(ls_run_read_snapshot(t->run, steps[count], ls_replay_exec(t->replay), &bad, err));
+		*found = count;
+		if (!bad.found)
+			goto done;
+		note(t, "%s/%s: %s; the steps since the snapshot before are computed again", t->options->dir, bad.file, bad.text);
+	}
+	status = ls_error_set(err, LS_ERR_INPUT, "%s/snapshots: found no snapshot that verifies", t->options->dir);
+done:
+	return status;
+}
+
+/* Back to the snapshot after `step`; what is kept is checked first, and what is dropped is said. */
+static ls_status go_back(trainer *t, uint64_t step, const ls_damage *tail, ls_error *err)
+{
+	ls_status status;
+	ls_damage damage = {0};
+	uint64_t leaves = ls_run_leaf_of_step(t->run, step) + 1;
+	ls_encoding encoding = (ls_encoding)ls_plan_spec(t->plan)->arithmetic.encoding;
+	LS_TRY(ls_run_check_kept(t->run, leaves, ls_model_step(ls_plan_model(t->plan)), encoding, &damage, err));
+	if (damage.found) {
+		status = refuse(t, &damage, err);
+		goto done;
+	}
+	if (tail->found)
+		note(t, "%s/%s: %s: an end as a crash leaves it, dropped", t->options->dir, tail->file, tail->text);
+	if (leaves < ls_run_leaves(t->run))
+		note(t, "%s: steps %llu to %llu are computed again, from the last snapshot on", t->options->dir, (unsigned long long)step + 1,
+		     (unsigned long long)ls_run_leaf(t->run, ls_run_leaves(t->run) - 1)->step);
+	LS_TRY(ls_run_cut(t->run, leaves, err));
+	if (!ls_run_has_head(t->run))
+		LS_TRY(ls_run_seal(t->run, step, NULL, err));
+done:
+	return status;
+}
+
 /* Goes back to the last snapshot that verifies; the steps after it are done again. */
 static ls_status resume(trainer *t, ls_error *err)
 {
 	ls_status status;
-	uint64_t *steps = NULL, step = 0;
-	size_t count = 0;
-	ls_run *run = NULL;
-	ls_damage damage;
-	bool found = false;
-	LS_TRY(ls_run_open(&run, t->options->dir, &damage, err));
-	if (damage.tail)
-		damage = (ls_damage){0}; // what a crash left half written is dropped
+	uint64_t *steps = NULL;
+	size_t count = 0, found = 0;
+	ls_damage damage, tail = {0};
+	LS_TRY(ls_run_open_to_write(&t->run, t->options->dir, &damage, err));
+	if (damage.tail) {
+		tail = damage;
+		damage = (ls_damage){0};
+	}
 	if (!damage.found)
-		ls_run_compare_plan(run, t->plan, &damage);
+		ls_run_compare_plan(t->run, t->plan, &damage);
 	if (damage.found) {
-		status = ls_error_set(err, LS_ERR_INPUT, "%s/%s: %s\n  hint: the run was changed, or belongs to another job", t->options->dir,
-		                      damage.file, damage.text);
+		status = refuse(t, &damage, err);
 		goto done;
 	}
-	LS_TRY(ls_run_snapshots(run, &steps, &count, err));
-	while (count && !found) {
-		ls_damage bad = {0};
-		step = steps[--count];
-		if (ls_run_leaf_of_step(run, step) >= ls_run_leaves(run))
-			continue;
-		LS_TRY(ls_run_read_snapshot(run, step, ls_replay_exec(t->replay), &bad, err));
-		found = !bad.found;
-	}
-	if (!found) {
-		status = ls_error_set(err, LS_ERR_INPUT, "%s/snapshots: found no snapshot that verifies", t->options->dir);
-		goto done;
-	}
-	LS_TRY(ls_run_reopen(&t->run, t->options->dir, t->plan, ls_run_leaf_of_step(run, step) + 1, t->options->key, err));
+	LS_TRY(ls_run_continue_with(t->run, t->options->key, err));
+	LS_TRY(ls_run_snapshots(t->run, &steps, &count, err));
+	LS_TRY(find_snapshot(t, steps, count, &found, err));
+	LS_TRY(go_back(t, steps[found], &tail, err));
 	t->last_snapshot = ls_clock_seconds();
-	for (size_t i = count + 1 > LS_SNAPSHOTS_LAST_MAX ? count + 1 - LS_SNAPSHOTS_LAST_MAX : 0; i < count + 1; i++)
+	for (size_t i = found + 1 > LS_SNAPSHOTS_LAST_MAX ? found + 1 - LS_SNAPSHOTS_LAST_MAX : 0; i < found + 1; i++)
 		if (steps[i])
 			t->kept[t->kept_count++] = steps[i];
 done:
 	ls_free(steps);
-	ls_run_free(run);
 	return status;
 }
 
@@ -177,10 +228,18 @@ done:
 	return status;
 }
 
-static bool run_exists(const char *dir)
+/* Whether a run lies there that has got past its start. */
+static ls_status has_begun(bool *out, const char *dir, ls_error *err)
 {
 	char path[LS_PATH_MAX];
-	return ls_path_join(path, sizeof path, dir, "leaves", NULL) == LS_OK && ls_file_exists(path);
+	bool unstarted = true;
+	ls_status status;
+	LS_TRY(ls_path_join(path, sizeof path, dir, "leaves", err));
+	if (ls_file_exists(path))
+		LS_TRY(ls_run_is_unstarted(&unstarted, dir, err));
+	*out = !unstarted;
+done:
+	return status;
 }
 
 ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_train_options *options, ls_train_result *out,
@@ -189,6 +248,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	ls_status status;
 	trainer t = {.plan = plan, .options = options};
 	ls_replay_options replay = LS_REPLAY_OPTIONS_INIT;
+	bool begun = false;
 	double start_time = ls_clock_seconds();
 	*out = (ls_train_result){0};
 	if (options->version != LS_TRAIN_OPTIONS_VERSION)
@@ -200,7 +260,9 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	replay.self_check = !options->no_self_check;
 	replay.watch = options->watch;
 	LS_TRY(ls_replay_open(&t.replay, &replay, err));
-	if (options->resume && run_exists(options->dir))
+	if (options->resume)
+		LS_TRY(has_begun(&begun, options->dir, err));
+	if (begun)
 		LS_TRY(resume(&t, err));
 	else
 		LS_TRY(start(&t, err));

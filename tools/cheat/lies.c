@@ -282,7 +282,7 @@ ls_status cheat_open(cheat_liar *liar, const cheat_lie *lie, uint64_t at, const 
 	if (at < 1 || at > steps)
 		return ls_error_set(err, LS_ERR_USAGE, "--at: found %llu, expected a step from 1 to %llu", (unsigned long long)at,
 		                    (unsigned long long)steps);
-	if (lie->needs_log && ls_plan_spec(plan)->arithmetic.mode != LS_JOB_LOGGED)
+	if (lie->needs_log && !ls_job_keeps_log(ls_plan_spec(plan)))
 		return ls_error_set(err, LS_ERR_USAGE, "--lie: %s needs a rounding log, so the job's mode must be logged", lie->name);
 	liar->before = ls_alloc((size_t)states, sizeof *liar->before);
 	if (!liar->before)

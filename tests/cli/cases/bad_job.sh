@@ -28,8 +28,8 @@ announce unknown optimizer
 sed 's/name: sgd/name: sdg/' tiny.yaml | job
 announce unknown format
 sed 's/format: idx/format: idy/' tiny.yaml | job
-announce mode of a later version
-sed '$a arithmetic: {mode: pinned}' tiny.yaml | job
+announce unknown mode
+sed '$a arithmetic: {mode: certain}' tiny.yaml | job
 announce two documents
 { cat tiny.yaml; echo ---; cat tiny.yaml; } | job
 announce no YAML

@@ -1,6 +1,8 @@
 // Runs that stop, break off, diverge or lose a snapshot, and go on.
 #include "audit/support.h"
 
+#include <stdio.h>
+
 typedef struct counter {
 	int leaves, stop_after;
 } counter;
@@ -165,6 +167,150 @@ static void test_broken_tails_are_done_again(void **state)
 	tiny_close(&t);
 }
 
+typedef struct notes {
+	int count;
+	char last[LS_NOTE_MAX];
+} notes;
+
+static void on_note(void *context, const char *text)
+{
+	notes *n = context;
+	n->count++;
+	snprintf(n->last, sizeof n->last, "%s", text);
+}
+
+/* A loss of power may leave a file as long as it was and zeros in it, but only behind the last head. */
+static void check_zeros(const tiny *t, const ls_hash *root, const char *file, bool promised)
+{
+	ls_error err = LS_ERROR_INIT;
+	ls_train_options o = LS_TRAIN_OPTIONS_INIT;
+	ls_train_result r;
+	notes n = {0};
+	counter c = {.stop_after = 4};
+	char dir[TEST_PATH], path[TEST_PATH];
+	size_t len = 0, from;
+	uint8_t *bytes;
+	ls_platform *p = platform_named("native");
+	ls_status status;
+	path_in(dir, t->dir, "run");
+	scratch_remove(dir);
+	trained(t, "native", "run", (ls_train_options){.snapshots = {LS_SNAPSHOTS_EVERY, 2}, .stop = stop, .context = &c});
+	from = size_of(t, "run", file);
+	c = (counter){.stop_after = 1};
+	trained(t, "native", "run", (ls_train_options){.snapshots = {LS_SNAPSHOTS_EVERY, 2}, .resume = true, .stop = stop, .context = &c});
+	path_in(path, dir, "snapshots/0000000005");
+	unlink(path);
+	path_in(path, dir, "heads/6");
+	if (!promised)
+		unlink(path);
+	bytes = get_file(dir, file, &len);
+	assert_true(len > from);
+	memset(bytes + from, 0, len - from);
+	put_file(dir, file, bytes, len);
+	free(bytes);
+	o.dir = dir;
+	o.resume = true;
+	o.nonce = tiny_nonce;
+	o.on_note = on_note;
+	o.context = &n;
+	status = ls_train(t->plan, p, &o, &r, &err);
+	assert_int_equal(status, promised ? LS_ERR_INPUT : LS_OK);
+	if (!promised) {
+		assert_true(ls_hash_equal(&r.root, root));
+		assert_verifies(t, "run");
+		assert_true(n.count > 0);
+	}
+	ls_platform_free(p);
+}
+
+static void test_what_was_never_synced_may_be_anything(void **state)
+{
+	tiny t;
+	ls_train_result whole;
+	tiny_open(&t, NULL);
+	whole = trained(&t, "native", "whole", (ls_train_options){0});
+	check_zeros(&t, &whole.root, "leaves", false);
+	check_zeros(&t, &whole.root, "rounding-log/frames", false);
+	check_zeros(&t, &whole.root, "metrics.jsonl", false);
+	check_zeros(&t, &whole.root, "leaves", true); // a head says that it was
+	check_zeros(&t, &whole.root, "rounding-log/frames", true);
+	tiny_close(&t);
+}
+
+/* Leaves, log and metrics that a run is built upon must be what its leaves say, or its root would be nobody's. */
+static void test_a_changed_past_is_not_built_upon(void **state)
+{
+	static const struct {
+		const char *file;
+		size_t at;
+	} change[] = {{"leaves", 250}, {"rounding-log/frames", 17}, {"metrics.jsonl", 12}, {"heads/3", 70}};
+	tiny t;
+	ls_error err = LS_ERROR_INIT;
+	ls_platform *p = platform_named("native");
+	tiny_open(&t, NULL);
+	for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
+		char dir[TEST_PATH];
+		counter c = {.stop_after = 4};
+		ls_train_options o = LS_TRAIN_OPTIONS_INIT;
+		ls_train_result r;
+		size_t len = 0;
+		uint8_t *bytes;
+		path_in(dir, t.dir, "run");
+		scratch_remove(dir);
+		trained(&t, "native", "run", (ls_train_options){.stop = stop, .context = &c});
+		bytes = get_file(dir, change[i].file, &len);
+		assert_true(len > change[i].at);
+		bytes[change[i].at] ^= 1;
+		put_file(dir, change[i].file, bytes, len);
+		o.dir = dir;
+		o.resume = true;
+		assert_int_equal(ls_train(t.plan, p, &o, &r, &err), LS_ERR_INPUT);
+		assert_true(file_is(dir, change[i].file, bytes, len)); // reported, not repaired
+		free(bytes);
+	}
+	ls_platform_free(p);
+	tiny_close(&t);
+}
+
+static void test_an_unfinished_start_is_begun_again(void **state)
+{
+	static const char *const later[] = {"heads/1", "snapshots/0000000000", "leaves", "nonce", "job.bin"};
+	tiny t;
+	ls_error err = LS_ERROR_INIT;
+	ls_train_result whole, again;
+	char dir[TEST_PATH], path[TEST_PATH];
+	bool unstarted;
+	tiny_open(&t, NULL);
+	whole = trained(&t, "native", "whole", (ls_train_options){0});
+	path_in(dir, t.dir, "run");
+	for (size_t gone = 0; gone <= 5; gone++) {
+		counter c = {.stop_after = 1};
+		ls_run *run;
+		scratch_remove(dir);
+		assert_ok(ls_run_create(&run, dir, t.plan, tiny_nonce, false, NULL, &err));
+		ls_run_free(run);
+		if (gone == 0) { // twin: with its head a run has begun
+			scratch_remove(dir);
+			trained(&t, "native", "run", (ls_train_options){.stop = stop, .context = &c});
+		}
+		for (size_t i = 0; i < gone; i++) {
+			path_in(path, dir, later[i]);
+			unlink(path);
+		}
+		assert_ok(ls_run_is_unstarted(&unstarted, dir, &err));
+		assert_int_equal(unstarted, gone > 0);
+		again = trained(&t, "native", "run", (ls_train_options){.resume = true});
+		assert_true(ls_hash_equal(&again.root, &whole.root));
+		assert_verifies(&t, "run");
+	}
+	scratch_remove(dir);
+	assert_ok(ls_dir_make(dir, &err));
+	put_file(dir, "holiday.jpg", "", 0); // somebody's folder
+	assert_ok(ls_run_is_unstarted(&unstarted, dir, &err));
+	assert_false(unstarted);
+	tiny_close(&t);
+}
+
 static void test_a_damaged_snapshot_is_passed_over(void **state)
 {
 	tiny t;
@@ -297,6 +443,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stopped_run_ends_like_an_undisturbed_one), cmocka_unit_test(test_resuming_a_finished_or_missing_run),
 		cmocka_unit_test(test_another_platform_may_go_on), cmocka_unit_test(test_broken_tails_are_done_again),
+		cmocka_unit_test(test_what_was_never_synced_may_be_anything), cmocka_unit_test(test_a_changed_past_is_not_built_upon),
+		cmocka_unit_test(test_an_unfinished_start_is_begun_again),
 		cmocka_unit_test(test_a_damaged_snapshot_is_passed_over), cmocka_unit_test(test_without_a_snapshot_there_is_no_going_on),
 		cmocka_unit_test(test_last_keeps_so_many_snapshots), cmocka_unit_test(test_a_diverged_run_is_over),
 		cmocka_unit_test(test_evaluation),

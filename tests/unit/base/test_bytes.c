@@ -194,9 +194,30 @@ static void test_memory(void **state)
 	ls_free(NULL);
 }
 
+static void test_edit_distance(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t edits;
+	} cases[] = {
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"ab", "ba", 2}, {"same", "same", 0},
+	};
+	char long_a[200], long_b[200];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(ls_edit_distance(cases[i].a, cases[i].b), cases[i].edits);
+	memset(long_a, 'x', sizeof long_a);
+	memset(long_b, 'x', sizeof long_b);
+	long_a[199] = long_b[199] = 0;
+	long_a[100] = 'y';
+	assert_int_equal(ls_edit_distance(long_a, long_b), 0); // beyond what counts
+	long_a[LS_EDIT_MAX - 1] = 'y';
+	assert_int_equal(ls_edit_distance(long_a, long_b), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_edit_distance),
 		cmocka_unit_test(test_buffer_writes_little_endian), cmocka_unit_test(test_buffer_limit_is_exact_and_sticky),
 		cmocka_unit_test(test_buffer_grows_and_keeps_its_bytes), cmocka_unit_test(test_cursor_never_passes_the_end),
 		cmocka_unit_test(test_cursor_strings), cmocka_unit_test(test_numbers_round_trip), cmocka_unit_test(test_hex),

@@ -1,7 +1,7 @@
 #include "commit/reference.h"
 
 #define THREADS 3
-#define WORDS_MAX (4200 * LS_CHUNK_WORDS + 5) /* more than 256 groups of 16 chunks */
+#define WORDS_MAX (8300 * LS_CHUNK_WORDS + 5) /* more than 256 pieces of 32 chunks: two batches */
 
 typedef struct fixture {
 	ls_hasher *hasher;
@@ -52,7 +52,7 @@ static ls_hash reference_root(const uint32_t *words, size_t count)
 static void roots_are_as_defined(void **state)
 {
 	static const int64_t counts[] = {0, 1, 255, 256, 257, 512, 513, 100 * 256, 127 * 256 + 1, 128 * 256, 128 * 256 + 1,
-	                                 300 * 256 - 1, 4096 * 256, 4096 * 256 + 1, 4112 * 256, WORDS_MAX};
+	                                 300 * 256 - 1, 4096 * 256, 4096 * 256 + 1, 8192 * 256, 8192 * 256 + 1, WORDS_MAX};
 	fixture *f = *state;
 	ls_hash last = {{0}};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -64,6 +64,27 @@ static void roots_are_as_defined(void **state)
 		assert_not_hash(&alone, &last);
 		last = alone;
 	}
+}
+
+/* Many tensors in one job: small ones, empty ones, and one that begins within a batch of pieces and ends in the next. */
+static void many_as_one_by_one(void **state)
+{
+	enum { TENSORS = 300 };
+	fixture *f = *state;
+	ls_tensor_words tensor[TENSORS];
+	for (int i = 0; i < TENSORS; i++)
+		tensor[i] = (ls_tensor_words){.words = f->words + i, .count = i % 7 ? i * 31 : 0};
+	tensor[100].count = 8200 * 256;
+	assert_int_equal(ls_tensor_roots(tensor, TENSORS, f->pool, f->hasher), LS_OK);
+	for (int i = 0; i < TENSORS; i++) {
+		ls_hash want = reference_root(f->words + i, (size_t)tensor[i].count);
+		assert_hash(&tensor[i].root, &want);
+		if (i % 7)
+			assert_not_hash(&tensor[i].root, &tensor[i - 1].root);
+	}
+	tensor[299].count = -1;
+	assert_int_equal(ls_tensor_roots(tensor, TENSORS, f->pool, f->hasher), LS_ERR_USAGE);
+	assert_int_equal(ls_tensor_roots(NULL, 0, f->pool, f->hasher), LS_OK);
 }
 
 static void every_bit_matters(void **state)
@@ -129,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roots_are_as_defined),
+		cmocka_unit_test(many_as_one_by_one),
 		cmocka_unit_test(every_bit_matters),
 		cmocka_unit_test(trailing_zeros_count),
 		cmocka_unit_test(a_chunk_opens_its_root),

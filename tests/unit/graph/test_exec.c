@@ -39,15 +39,15 @@ static ls_op_log *log_of_op(ls_step_log *log, const ls_program *p, const char *o
 // ---- the same bits as the definitions ----
 
 /* One step by the interpreter of op/support.h, from the executor's present state; fills the state's next words. */
-static void interpret(const fixture *f, ls_exec *e, uint64_t step, scene *s)
+static void interpret(const fixture *f, ls_exec *e, uint64_t step, bool pinned, scene *s)
 {
-	*s = (scene){.program = f->program, .samples = &f->samples, .step = step};
+	*s = (scene){.program = f->program, .samples = &f->samples, .step = step, .pinned = pinned};
 	for (int i = 0; i < ls_program_states(f->program); i++)
 		memcpy(scene_room(s, i), ls_exec_state(e, i), (size_t)scene_count(s, i) * 4);
 	scene_run(s);
 }
 
-static void check_against_definitions(const char *name, int bits)
+static void check_against_definitions(const char *name, int bits, ls_rounding rounding)
 {
 	fixture f;
 	ls_platform *platform = platform_named(name);
@@ -58,7 +58,7 @@ static void check_against_definitions(const char *name, int bits)
 		return;
 	fixture_open(&f, bits);
 	loss = ls_program_find(f.program, "loss");
-	o = options_of(&f, LS_ROUNDING_EXACT);
+	o = options_of(&f, rounding);
 	o.keep = &loss;
 	o.keep_count = 1;
 	bench_open(&b, platform, o);
@@ -66,7 +66,7 @@ static void check_against_definitions(const char *name, int bits)
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		const ls_op *commit = ls_program_op(f.program, ls_program_ops(f.program) - 1);
 		scene s;
-		interpret(&f, b.exec, step, &s);
+		interpret(&f, b.exec, step, rounding == LS_ROUNDING_PINNED, &s);
 		assert_false(bench_step(&b, step).diverged);
 		for (int i = 0; i < ls_program_states(f.program); i++)
 			assert_true(same_words(ls_exec_state(b.exec, i), s.words[commit->inputs[i]], scene_count(&s, i)));
@@ -81,10 +81,10 @@ static void check_against_definitions(const char *name, int bits)
 
 static void test_every_platform_computes_the_definitions(void **state)
 {
-	for (int i = 0; i < PLATFORMS; i++) {
-		check_against_definitions(platform_names[i], 32);
-		check_against_definitions(platform_names[i], 19);
-		check_against_definitions(platform_names[i], 16);
+	static const int bits[] = {32, 19, 16};
+	for (int i = 0; i < PLATFORMS * 3; i++) {
+		check_against_definitions(platform_names[i / 3], bits[i % 3], LS_ROUNDING_EXACT);
+		check_against_definitions(platform_names[i / 3], bits[i % 3], LS_ROUNDING_PINNED);
 	}
 }
 
@@ -369,7 +369,7 @@ static ls_status lie(ls_platform *platform, const ls_product_call *call, ls_erro
 	return status;
 }
 
-static ls_status run_liar(bool self_check, bool honest, char text[LS_ERROR_TEXT_MAX])
+static ls_status run_liar(ls_rounding rounding, bool self_check, bool honest, char text[LS_ERROR_TEXT_MAX])
 {
 	static const ls_platform_def def = {.name = "liar", .row_kernels = false, .product = lie};
 	ls_error err = LS_ERROR_INIT;
@@ -380,7 +380,7 @@ static ls_status run_liar(bool self_check, bool honest, char text[LS_ERROR_TEXT_
 	ls_exec_options o;
 	ls_status status = LS_OK;
 	fixture_open(&f, 32);
-	o = options_of(&f, LS_ROUNDING_RECORD);
+	o = options_of(&f, rounding);
 	o.self_check = self_check;
 	liar.def = &def;
 	liar.state = truth;
@@ -398,10 +398,13 @@ static ls_status run_liar(bool self_check, bool honest, char text[LS_ERROR_TEXT_
 static void test_the_trainer_checks_its_platform(void **state)
 {
 	char text[LS_ERROR_TEXT_MAX];
-	assert_int_equal(run_liar(true, false, text), LS_ERR_NONCONFORMING);
-	assert_non_null(strstr(text, "expected it within the bound"));
-	assert_int_equal(run_liar(true, true, text), LS_OK);
-	assert_int_equal(run_liar(false, false, text), LS_OK); // unchecked, nobody notices here
+	static const ls_rounding rounding[] = {LS_ROUNDING_RECORD, LS_ROUNDING_EXACT, LS_ROUNDING_PINNED};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(run_liar(rounding[i], true, false, text), LS_ERR_NONCONFORMING);
+		assert_non_null(strstr(text, i == 2 ? "in the pinned order" : "expected it within the bound"));
+		assert_int_equal(run_liar(rounding[i], true, true, text), LS_OK);
+		assert_int_equal(run_liar(rounding[i], false, false, text), LS_OK); // unchecked, nobody notices here
+	}
 }
 
 static void test_divergence_is_reported(void **state)

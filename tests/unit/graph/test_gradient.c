@@ -33,6 +33,21 @@ static int build_relu(ls_program *p, const int *w)
 	return append(p, "relu", "y", w, 1, NULL, 0);
 }
 
+static int build_tanh(ls_program *p, const int *w)
+{
+	return append(p, "tanh", "y", w, 1, NULL, 0);
+}
+
+static int build_sigmoid(ls_program *p, const int *w)
+{
+	return append(p, "sigmoid", "y", w, 1, NULL, 0);
+}
+
+static int build_gelu(ls_program *p, const int *w)
+{
+	return append(p, "gelu", "y", w, 1, NULL, 0);
+}
+
 static int build_reshape(ls_program *p, const int *w)
 {
 	return append(p, "reshape", "y", w, 1, INTS(3, 2, 4));
@@ -105,6 +120,9 @@ static const gradient_case cases[] = {
 	{"add to itself", {{2, {2, 8}}}, build_add_to_itself},
 	{"three uses", {{2, {2, 8}}}, build_three_uses},
 	{"relu", {{2, {2, 12}}}, build_relu},
+	{"tanh", {{2, {2, 12}}}, build_tanh},
+	{"sigmoid", {{2, {2, 12}}}, build_sigmoid},
+	{"gelu", {{2, {2, 12}}}, build_gelu},
 	{"reshape", {{2, {4, 6}}}, build_reshape},
 	{"matmul", {{2, {2, 5}}, {2, {5, 4}}, {1, {4}}}, build_matmul},
 	{"matmul, first transposed", {{2, {5, 2}}, {2, {5, 4}}}, build_matmul_ta},

@@ -96,7 +96,7 @@ static void each_field_that_is_read_changes_the_bytes(void **state)
 		"train.seed=8", "train.batch=32", "train.commit_every=2", "optimizer.name=adam",
 		"optimizer.lr=0.05000000000000001", "optimizer.momentum=0.9", "optimizer.weight_decay=1e-4",
 		"optimizer.nesterov=false", "schedule.name=cosine", "schedule.warmup=1", "schedule={name: step, every: 1}",
-		"arithmetic.mode=plain", "arithmetic.grid=16", "arithmetic.state_grid=19", "arithmetic.encoding=dense",
+		"arithmetic.mode=plain", "arithmetic.mode=exact", "arithmetic.mode=pinned", "arithmetic.grid=16", "arithmetic.state_grid=19", "arithmetic.encoding=dense",
 		"arithmetic.depth=600", "arithmetic={grid: 19, compute: fp32}", "arithmetic.threshold={fixed: 0.4}"};
 	ls_buf base = encoded_with("name=good");
 	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
@@ -182,7 +182,7 @@ static void refusals_name_the_field(void **state)
 	expect_refusal("s\x03\0\0\0sgdr\x9a\x99\x99\x99\x99\x99\xa9\x3fr", 18, &minus_zero, 8, "signed job: optimizer.momentum: ");
 	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, &two, 8, "train.steps: found also its alternative, expected one of them");
 	expect_refusal("s\x08\0\0\0", 5, "cosine\0\0", 8, "signed job: schedule.name: ");
-	expect_refusal("s\x06\0\0\0", 5, "pinned", 6, "arithmetic.mode: found a choice that version 0.1 does not have yet");
+	expect_refusal("s\x06\0\0\0", 5, "linked", 6, "signed job: arithmetic.mode: ");
 	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, &two, 8, "good: steps: found 2, expected exactly 100");
 	// schedule.gamma is not read when the schedule is constant: its default is the only accepted value
 	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, &two, 8, "found bytes in another form, expected the canonical form");

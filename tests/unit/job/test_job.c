@@ -98,7 +98,7 @@ static const struct bad bad_cases[] = {
 	 "j.yaml:2:7: name: found -x, expected a name of at most 64 of A-Z a-z 0-9 . _ -\n  hint: what people call this job"},
 	{"arch: mlp", "arch: MLP",
 	 "j.yaml:3:15: model.arch: found MLP, expected a word of at most 32 of a-z 0-9 _ -\n"
-	 "  hint: the model: logreg, mlp, lenet5, vgg11, vgg16, resnet18, resnet50"},
+	 "  hint: the model; lockstep init --list shows them"},
 	{"[32, 16]", "[32, 0]",
 	 "j.yaml:3:41: model.hidden: found a list, expected a list of at most 16 integers from 1 to 65536\n"
 	 "  hint: widths of the hidden layers (mlp)"},
@@ -158,12 +158,9 @@ static const struct bad bad_cases[] = {
 	{"name: good", "name: good\nschedule: {name: linear}",
 	 "j.yaml:3:18: schedule.name: found linear, expected constant, step or cosine\n"
 	 "  hint: how the learning rate changes"},
-	{"name: good", "name: good\narithmetic: {mode: exact}",
-	 "j.yaml:3:20: arithmetic.mode: found exact, which version 0.1 does not have yet, expected logged\n"
-	 "  hint: logged can be audited; plain cannot"},
-	{"name: good", "name: good\narithmetic: {mode: pinned}",
-	 "j.yaml:3:20: arithmetic.mode: found pinned, which version 0.1 does not have yet, expected logged\n"
-	 "  hint: logged can be audited; plain cannot"},
+	{"name: good", "name: good\narithmetic: {mode: certain}",
+	 "j.yaml:3:20: arithmetic.mode: found certain, expected logged, plain, exact or pinned\n"
+	 "  hint: who decides how products round: logged, exact and pinned can be audited; plain cannot"},
 	{"name: good", "name: good\narithmetic: {compute: fp32}",
 	 "j.yaml:3:23: arithmetic.compute: found fp32 with grid 32, expected fp64, or a grid of at most 19\n"
 	 "  hint: sums in FP32 leave most roundings to a finer grid open; 19 is TF32, 16 is bfloat16"},
@@ -348,20 +345,11 @@ static void bad_overrides_are_named(void **state)
 		{"train=5", "--set: train: found 5, expected a mapping of keys to values"},
 		{"train={a: 5}", "--set: train.a: found an unknown key, expected a key of the job\n"
 		                 "  hint: the nearest key is train"},
-		{"arithmetic.mode=exact", "--set: arithmetic.mode: found exact, which version 0.1 does not have yet, expected logged\n"
-		                          "  hint: logged can be audited; plain cannot"},
+		{"arithmetic.mode=Exact", "--set: arithmetic.mode: found Exact, expected logged, plain, exact or pinned\n"
+		                          "  hint: who decides how products round: logged, exact and pinned can be audited; plain cannot"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		expect_error(good_job, strlen(good_job), &cases[i][0], 1, cases[i][1]);
-}
-
-static void unsupported_has_its_own_status(void **state)
-{
-	const char *const set[] = {"arithmetic.mode=exact"}, *const back[] = {"arithmetic.mode=exact", "arithmetic.mode=plain"};
-	ls_job *job;
-	assert_int_equal(ls_job_parse(&job, "j", good_job, strlen(good_job), set, 1, NULL), LS_ERR_UNSUPPORTED);
-	assert_int_equal(ls_job_parse(&job, "j", good_job, strlen(good_job), back, 2, NULL), LS_OK);
-	ls_job_free(job);
 }
 
 static void unread_fields_are_dropped(void **state)
@@ -386,6 +374,31 @@ static void unread_fields_are_dropped(void **state)
 	ls_job_free(job);
 	ls_job_free(other);
 	free(yaml);
+}
+
+/* Exact and pinned read mode and grids only; a threshold file need not even be there. */
+static void modes_without_a_log_drop_the_rest(void **state)
+{
+	static const char *const modes[] = {"exact", "pinned"};
+	for (int i = 0; i < 2; i++) {
+		char all[160], alone[64];
+		const char *const sets[] = {all}, *const bare[] = {alone};
+		ls_job *job = NULL, *other = NULL;
+		snprintf(all, sizeof all, "arithmetic={mode: %s, compute: fp32, threshold: {adaptive: none.json}, encoding: dense, depth: 9}", modes[i]);
+		snprintf(alone, sizeof alone, "arithmetic.mode=%s", modes[i]);
+		assert_int_equal(ls_job_parse(&job, "j", good_job, strlen(good_job), sets, 1, NULL), LS_OK);
+		assert_int_equal(ls_job_parse(&other, "j", good_job, strlen(good_job), bare, 1, NULL), LS_OK);
+		assert_int_equal(ls_job_spec_of(job)->arithmetic.mode, i ? LS_JOB_PINNED : LS_JOB_EXACT);
+		assert_false(ls_job_keeps_log(ls_job_spec_of(job)));
+		assert_memory_equal(ls_job_spec_of(job), ls_job_spec_of(other), sizeof(ls_job_spec));
+		char *yaml = emitted(job);
+		assert_non_null(strstr(yaml, "state_grid: 32\n"));
+		assert_null(strstr(yaml, "compute"));
+		assert_null(strstr(yaml, "encoding"));
+		free(yaml);
+		ls_job_free(job);
+		ls_job_free(other);
+	}
 }
 
 static void canonical_yaml_reads_back(void **state)
@@ -503,8 +516,7 @@ int main(void)
 		cmocka_unit_test(the_locale_changes_nothing),
 		cmocka_unit_test(overrides_win_in_order),
 		cmocka_unit_test(bad_overrides_are_named),
-		cmocka_unit_test(unsupported_has_its_own_status),
-		cmocka_unit_test(unread_fields_are_dropped),
+		cmocka_unit_test(unread_fields_are_dropped), cmocka_unit_test(modes_without_a_log_drop_the_rest),
 		cmocka_unit_test(canonical_yaml_reads_back),
 		cmocka_unit_test(templates_parse_and_name_every_field),
 		cmocka_unit_test(templates_refuse_bad_names),

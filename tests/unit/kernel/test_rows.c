@@ -180,18 +180,23 @@ static const int grids[] = {32, 32, 19, 16};
 
 static void test_elementwise(void **state)
 {
-	static const char *const kind[] = {"add", "relu", "relu_grad"};
+	static const struct {
+		const char *kind;
+		int inputs;
+	} maps[] = {{"add", 2}, {"relu", 1}, {"relu_grad", 2}, {"tanh", 1}, {"tanh_grad", 2}, {"sigmoid", 1}, {"sigmoid_grad", 2},
+	            {"gelu", 1}, {"gelu_grad", 2}};
+	enum { MAPS = sizeof maps / sizeof *maps };
 	ls_pool *pool = pool_of_two();
-	for (uint32_t seed = 0; seed < 36; seed++) {
+	for (uint32_t seed = 0; seed < 16 * MAPS; seed++) {
 		struct fixture f;
-		fixture_open(&f, seed, grids[seed / 3 % 4], 32);
-		int64_t n = seed < 3 ? 20000 : draw(&f.random, 1, 70);
-		int a = state_2(&f, "a", 2, n), b = state_2(&f, "b", 2, n);
-		ls_op_spec spec = {.kind = kind[seed % 3], .name = "y", .inputs = {a, b}, .input_count = seed % 3 == 1 ? 1 : 2};
-		fixture_append(&f, &spec, kinds[seed % 4]);
+		fixture_open(&f, seed, grids[seed / MAPS % 4], 32);
+		int64_t n = seed < MAPS ? 20000 : draw(&f.random, 1, 70);
+		int a = state_2(&f, "a", 2, n), b = state_2(&f, "b", 2, n), inputs = maps[seed % MAPS].inputs;
+		ls_op_spec spec = {.kind = maps[seed % MAPS].kind, .name = "y", .inputs = {a, b}, .input_count = inputs};
+		fixture_append(&f, &spec, kinds[seed / MAPS / 4 % 4]);
 		((float *)f.in[0])[0] = 0.5f; // so that the twin meets an element that shows
-		if (seed % 3 != 1)
-			((float *)f.in[1])[0] = 1;
+		if (inputs == 2)
+			((float *)f.in[1])[0] = 0.75f;
 		fixture_check(&f, pool, true);
 		fixture_close(&f);
 	}

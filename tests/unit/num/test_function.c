@@ -1,5 +1,6 @@
 // ctest: labels=quick timeout=120 libs=mpfr
-/* exp, log, rsqrt, cospi, sqrt and fma on samples; test_function_exhaustive.c covers every input of the first three. */
+/* The functions of one argument on samples (test_function_exhaustive.c covers every input of those that are correctly
+ * rounded), and cospi, sqrt and fma. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,6 +35,12 @@ static const uint32_t hard_inputs[] = {
 	0xc2cff1b4, 0xc2cff1b5, 0xc2cff1b6,             /* around -150 ln 2: the last non-zero result */
 	0x33000000, 0x33800000, 0x33800001, 0xb3000000, 0xb3000001, 0xb2ffffff, /* around the first result beside 1 */
 	0x3c413d3a, 0x41178feb, 0x4c5d65a5, 0x65d890d3, 0x6f31a8ec, /* ln x within 2^-53 of an FP32 midpoint */
+	0x3dffffff, 0x3e000000, 0xbe000000, 0x39ffffff, 0x3a000000, /* around 1/8, where tanh changes its formula */
+	0x41102cb3, 0x41102cb4, 0x41102cb5, 0xc1102cb4, 0x41200000, 0x41200001, /* tanh around its first 1; where it is cut */
+	0xbf40a14f, 0xbf40a150, 0xbf40a151,             /* around the zero of GELU's derivative */
+	0x41300000, 0x41300001, 0x412fffff, 0xc1300000, 0xc1300001, 0xc12ccccd, 0xc12a0000, 0x40c00000, 0x40c00001,
+	0x00000002, 0x00000003, 0x80000003, 0x00800001, 0x81000001, 0x01000001, /* half of them is a midpoint */
+	0x42dc0001, 0xc2dc0001,
 	0x40051592, 0x402df854, 0x3ebc5ab2, 0x4d000000, 0x42b20000, 0xc2ae0000, 0xc2d00000, 0xc2dc0000, 0x42b40000,
 };
 #define HARD_INPUTS (sizeof hard_inputs / sizeof *hard_inputs)
@@ -103,6 +110,85 @@ static void test_rsqrt(void **unused)
 	assert_int_equal(ls_bits_f32(ls_rsqrt(ls_f32_bits(0x7f800000))), 0);
 }
 
+/* The textbook's quotient in FP64, which loses the digits of small arguments. */
+static float fp64_tanh(float x)
+{
+	double e, s;
+	if (!(x > -9.0f && x < 9.0f))
+		return ls_tanh(x);
+	e = oracle_exp_series(2.0 * (double)x);
+	s = (e - 1.0) / (e + 1.0);
+	return ls_f32(s);
+}
+
+static float fp32_sigmoid(float x)
+{
+	return ls_f32(1.0 / (1.0 + (double)ls_exp(-x)));
+}
+
+/* With √(2/π) and 0.044715 rounded to FP32, as they stand in many programs. */
+static float fp32_gelu(float x)
+{
+	double u = (double)0.79788456f * ((double)x + (double)0.044715f * (double)x * (double)x * (double)x);
+	return x < -10.0f ? ls_gelu(x) : ls_f32((double)x / (1.0 + oracle_exp_series(-2.0 * u > 100.0 ? 100.0 : -2.0 * u < -100.0 ? -100.0 : -2.0 * u)));
+}
+
+/* The derivative from two correctly rounded terms: their difference has no digits left around its zero. */
+static float fp32_slope(float x)
+{
+	double term[2];
+	if (!(x > -11.0f && x < 11.0f))
+		return ls_gelu_slope(x);
+	oracle_slope_terms((double)x, term);
+	return ls_f32((double)ls_f32(term[0]) + (double)ls_f32(term[1]));
+}
+
+static void test_tanh(void **state)
+{
+	assert_int_equal(count_wrong(ls_tanh, oracle_tanh), 0);
+	assert_true(count_wrong(fp64_tanh, oracle_tanh) > 1000); // all small arguments
+	assert_int_equal(ls_bits_f32(ls_tanh(-0.0f)), 0);
+	assert_int_equal(ls_bits_f32(ls_tanh(ls_f32_bits(0xff800000))), 0xbf800000);
+}
+
+static void test_sigmoid(void **state)
+{
+	assert_int_equal(count_wrong(ls_sigmoid, oracle_sigmoid), 0);
+	assert_true(count_wrong(fp32_sigmoid, oracle_sigmoid) > 1000);
+	assert_int_equal(ls_bits_f32(ls_sigmoid(-0.0f)), 0x3f000000);
+	assert_int_equal(ls_bits_f32(ls_sigmoid(-103.0f)), 1); // e^-103 is 1.4 of the smallest
+	assert_int_equal(ls_bits_f32(ls_sigmoid(ls_f32_bits(0xff800000))), 0);
+}
+
+static void test_gelu(void **state)
+{
+	assert_int_equal(count_wrong(ls_gelu, oracle_gelu), 0);
+	assert_true(count_wrong(fp32_gelu, oracle_gelu) > 1000);
+	assert_int_equal(ls_bits_f32(ls_gelu(ls_f32_bits(0x7f800000))), 0x7f800000);
+	assert_int_equal(ls_bits_f32(ls_gelu(ls_f32_bits(0xff800000))), 0);
+	assert_int_equal(ls_bits_f32(ls_gelu(-0.0f)), 0);
+}
+
+/* Every argument near the zero of the derivative, where the sweep over samples has few. */
+static void test_gelu_slope(void **state)
+{
+	int64_t wrong = 0, wrong_terms = 0;
+	oracle o;
+	oracle_open(&o);
+	for (uint32_t bits = 0xbf40a150 - 20000; bits < 0xbf40a150 + 20000; bits++) {
+		float x = ls_f32_bits(bits);
+		uint32_t expected = oracle_slope(&o, x);
+		wrong += ls_bits_f32(ls_gelu_slope(x)) != expected;
+		wrong_terms += ls_bits_f32(fp32_slope(x)) != expected;
+	}
+	oracle_close(&o);
+	assert_int_equal(wrong, 0);
+	assert_true(wrong_terms > 1000);
+	assert_int_equal(count_wrong(ls_gelu_slope, oracle_slope), 0);
+	assert_int_equal(ls_bits_f32(ls_gelu_slope(ls_f32_bits(0x7f800000))), 0x3f800000);
+	assert_int_equal(ls_bits_f32(ls_gelu_slope(ls_f32_bits(0xff800000))), 0);
+}
+
 /* The oracle's short cut against MPFR: it must hold its bound, and a bound 2^11 times tighter must fail. */
 static int64_t count_beyond(oracle_fn fn, double (*series)(double), float low, float high, double bound)
 {
@@ -132,6 +218,15 @@ static void test_oracle(void **unused)
 	assert_int_equal(count_beyond(mpfr_exp, oracle_exp_series, -104.0f, 89.0f, ORACLE_BOUND * 0.125), 0);
 	assert_int_equal(count_beyond(mpfr_log, oracle_log_series, 0.0f, 0x1p127f, ORACLE_BOUND * 0.125), 0);
 	assert_int_equal(count_beyond(mpfr_rec_sqrt, oracle_rsqrt_series, 0.0f, 0x1p127f, ORACLE_BOUND * 0.125), 0);
+	assert_int_equal(count_beyond(mpfr_tanh, oracle_tanh_series, -10.0f, 10.0f, ORACLE_BOUND * 0.125), 0);
+	assert_int_equal(count_beyond(oracle_mpfr_sigmoid, oracle_sigmoid_series, -104.0f, 89.0f, ORACLE_BOUND * 0.125), 0);
+	assert_int_equal(count_beyond(oracle_mpfr_gelu, oracle_gelu_series, -10.8f, 6.0f, ORACLE_GELU_BOUND * 0.25), 0);
+	assert_int_equal(count_beyond(oracle_mpfr_slope, oracle_slope_series, 0.0f, 8.0f, ORACLE_GELU_BOUND * 0.25), 0);
+	assert_int_equal(count_beyond(oracle_mpfr_slope, oracle_slope_series, -11.0f, -2.0f, ORACLE_GELU_BOUND * 0.25), 0);
+	assert_true(count_beyond(mpfr_tanh, oracle_tanh_series, -10.0f, 10.0f, 0x1p-55) > 0);
+	assert_true(count_beyond(oracle_mpfr_sigmoid, oracle_sigmoid_series, -104.0f, 89.0f, 0x1p-55) > 0);
+	assert_true(count_beyond(oracle_mpfr_gelu, oracle_gelu_series, -10.8f, 6.0f, 0x1p-52) > 0);
+	assert_true(count_beyond(oracle_mpfr_slope, oracle_slope_series, -11.0f, -2.0f, 0x1p-52) > 0);
 	assert_true(count_beyond(mpfr_rec_sqrt, oracle_rsqrt_series, 0.0f, 0x1p127f, 0x1p-55) > 0);
 	assert_true(count_beyond(mpfr_exp, oracle_exp_series, -104.0f, 89.0f, 0x1p-55) > 0);
 	assert_true(count_beyond(mpfr_log, oracle_log_series, 0.0f, 0x1p127f, 0x1p-55) > 0);
@@ -318,6 +413,10 @@ int main(void)
 		cmocka_unit_test(test_exp),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_rsqrt),
+		cmocka_unit_test(test_tanh),
+		cmocka_unit_test(test_sigmoid),
+		cmocka_unit_test(test_gelu),
+		cmocka_unit_test(test_gelu_slope),
 		cmocka_unit_test(test_oracle),
 		cmocka_unit_test(test_log_f64),
 		cmocka_unit_test(test_core_in_a_loop),

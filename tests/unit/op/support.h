@@ -15,6 +15,7 @@ typedef struct scene {
 	uint32_t *words[SCENE_VALUES]; // per value; given ones are filled in by the test
 	const ls_samples *samples;
 	uint64_t step, numbers; // how many random numbers were used
+	bool pinned;            // products in mode pinned, else R(E)
 } scene;
 
 static inline void scene_open(scene *s, int bits, int state_bits)
@@ -92,7 +93,8 @@ static inline void scene_product(scene *s, const ls_op *op, const ls_op_def *def
 		for (int64_t j = 0; j < p.columns; j++) {
 			ls_sum sum;
 			ls_product_sum(&reader, &p, i, j, &sum);
-			scene_f32(s, op->outputs[0])[ls_product_out_index(&p, i, j)] = ls_sum_round(&sum, value->bits);
+			scene_f32(s, op->outputs[0])[ls_product_out_index(&p, i, j)] =
+				s->pinned ? ls_product_pinned(&reader, &p, i, j, value->bits) : ls_sum_round(&sum, value->bits);
 		}
 }
 

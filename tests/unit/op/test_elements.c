@@ -42,6 +42,74 @@ static void test_add_relu_and_their_gradients(void **state)
 	scene_close(&s);
 }
 
+/* One op over eight numbers, with `second` its second input or NULL. */
+static void expect_map(const char *kind, const float first[8], const float *second, const float expected[8])
+{
+	scene s;
+	int x, y, z;
+	scene_open(&s, 32, 32);
+	x = scene_given(&s, "x", (ls_shape){1, {8}});
+	y = scene_given(&s, "y", (ls_shape){1, {8}});
+	memcpy(s.words[x], first, 8 * sizeof *first);
+	if (second)
+		memcpy(s.words[y], second, 8 * sizeof *second);
+	z = scene_op(&s, kind, "z", (int[]){x, y}, second ? 2 : 1, NONE, NONE);
+	scene_run(&s);
+	expect(&s, z, expected);
+	scene_close(&s);
+}
+
+// Expected numbers by hand or from tables of the functions to 20 digits.
+static void test_tanh_sigmoid_gelu(void **state)
+{
+	const float nan = ls_f32_bits(LS_NAN_BITS), tiny = 0x1p-149f;
+	const float x[8] = {0, -0.0f, 1, -1, inf, -inf, ls_f32_bits(0xffc00001), tiny};
+	expect_map("tanh", x, NULL, (float[8]){0, 0, 0.76159415595576488812f, -0.76159415595576488812f, 1, -1, nan, tiny});
+	expect_map("sigmoid", x, NULL, (float[8]){0.5f, 0.5f, 0.731058578630004879251f, 0.26894142136999512075f, 1, 0, nan, 0.5f});
+	// gelu(tiny) is above tiny/2, a tie
+	expect_map("gelu", x, NULL, (float[8]){0, 0, 0.841191990608276704782f, -0.158808009391723295218f, inf, 0, nan, tiny});
+}
+
+static void test_gradients_of_tanh_sigmoid_gelu(void **state)
+{
+	const float nan = ls_f32_bits(LS_NAN_BITS);
+	const float dy[8] = {1, -2, 3, inf, inf, 0, nan, 0x1.fffffep127f};
+	const float y[8] = {0.5f, 0.5f, 1, 0.25f, 1, 0.75f, 0, 0};
+	// 0·inf at y = 1, as elsewhere; a gradient of 1 at y = 0 and, for sigmoid, of 1/4 at y = ½
+	expect_map("tanh_grad", dy, y, (float[8]){0.75f, -1.5f, 0, inf, nan, 0, nan, 0x1.fffffep127f});
+	expect_map("sigmoid_grad", dy, y, (float[8]){0.25f, -0.5f, 0, inf, nan, 0, nan, 0});
+	const float x[8] = {0, inf, -inf, 1, -inf, 1, 0, 1};
+	expect_map("gelu_grad", dy, x, (float[8]){0.5f, -2, 0, inf, nan, 0, nan, inf});
+	const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, at[8] = {1, -1, 2, -2, 0.5f, -0.5f, 11, -11};
+	expect_map("gelu_grad", ones, at, (float[8]){1.08296408384578255514f, -0.0829640838457825551396f, 1.08609925662361838156f,
+	                                             -0.0860992566236183815645f, 0.86736990353464231156f, 0.13263009646535768844f, 1, 0});
+}
+
+/* The order of operations and the rounding of each: another order gives other bits, somewhere. */
+static void test_order_in_tanh_and_sigmoid_grad(void **state)
+{
+	scene s;
+	int dy, y, t, g, t_differs = 0, g_differs = 0;
+	scene_open(&s, 32, 32);
+	dy = scene_given(&s, "dy", (ls_shape){1, {60000}});
+	y = scene_given(&s, "y", (ls_shape){1, {60000}});
+	for (int i = 0; i < 60000; i++) // close to 1, where little is left of 1 − y; 1 + 2^-23·k times dy meets ties
+		scene_f32(&s, y)[i] = 1 - (float)(i % 4096 + 1) * 0x1p-24f;
+	t = scene_op(&s, "tanh_grad", "t", INPUTS(dy, y), NONE, NONE);
+	g = scene_op(&s, "sigmoid_grad", "g", INPUTS(dy, y), NONE, NONE);
+	scene_run(&s);
+	for (int i = 0; i < 60000; i++) {
+		double a = (double)scene_f32(&s, dy)[i], b = (double)scene_f32(&s, y)[i];
+		float slope = ls_f32(1.0 - b * b), half = ls_f32(b * (1.0 - b));
+		assert_int_equal(s.words[t][i], ls_bits_f32(ls_f32(a * (1.0 - b * b))));
+		assert_int_equal(s.words[g][i], ls_bits_f32(ls_f32(a * (b * (1.0 - b)))));
+		t_differs += s.words[t][i] != ls_bits_f32(ls_f32(a * (double)slope));
+		g_differs += s.words[g][i] != ls_bits_f32(ls_f32(a * (double)half));
+	}
+	assert_true(t_differs > 1000 && g_differs > 1000);
+	scene_close(&s);
+}
+
 static void test_values_are_rounded_to_the_grid(void **state)
 {
 	scene s;
@@ -555,7 +623,9 @@ static void test_reference_over_inputs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_add_relu_and_their_gradients), cmocka_unit_test(test_values_are_rounded_to_the_grid),
+		cmocka_unit_test(test_add_relu_and_their_gradients), cmocka_unit_test(test_tanh_sigmoid_gelu),
+		cmocka_unit_test(test_gradients_of_tanh_sigmoid_gelu), cmocka_unit_test(test_order_in_tanh_and_sigmoid_grad),
+		cmocka_unit_test(test_values_are_rounded_to_the_grid),
 		cmocka_unit_test(test_reshape_keeps_words), cmocka_unit_test(test_pools_and_their_gradients),
 		cmocka_unit_test(test_maxpool_of_special_values), cmocka_unit_test(test_channel_sum),
 		cmocka_unit_test(test_channel_sum_ends_a_run_at_each_plane), cmocka_unit_test(test_softmax_and_cross_entropy),

@@ -28,6 +28,23 @@ static const rule rules[] = {
 	{"add", 2, {S1(3), S1(3)}, 1, {0}, .out = NULL},
 	{"add", 2, {S1(3), S1(3)}, .labels = 2},
 
+	{"tanh", 1, {S4(2, 3, 4, 5)}, .out = "(2, 3, 4, 5)"},
+	{"tanh", 2, {S1(3), S1(3)}, .out = NULL},
+	{"tanh", 1, {S1(3)}, 1, {0}, .out = NULL},
+	{"tanh", 1, {S1(3)}, .labels = 1},
+	{"tanh_grad", 2, {S2(3, 4), S2(3, 4)}, .out = "(3, 4)"},
+	{"tanh_grad", 2, {S2(3, 4), S2(4, 3)}, .out = NULL},
+	{"tanh_grad", 1, {S2(3, 4)}, .out = NULL},
+	{"sigmoid", 1, {S2(3, 4)}, .out = "(3, 4)"},
+	{"sigmoid", 1, {S1(3)}, .nums = 1, .number = {1}, .out = NULL},
+	{"sigmoid_grad", 2, {S1(3), S1(3)}, .out = "(3)"},
+	{"sigmoid_grad", 2, {S1(3), S1(4)}, .out = NULL},
+	{"gelu", 1, {S2(3, 4)}, .out = "(3, 4)"},
+	{"gelu", 2, {S1(3), S1(3)}, .out = NULL},
+	{"gelu_grad", 2, {S1(3), S1(3)}, .out = "(3)"},
+	{"gelu_grad", 2, {S1(3), S1(4)}, .out = NULL},
+	{"gelu_grad", 2, {S1(3), S1(3)}, .labels = 2},
+
 	{"avgpool", 1, {S4(2, 3, 8, 9)}, 3, {2, 2, 0}, .out = "(2, 3, 4, 4)"},
 	{"avgpool", 1, {S4(2, 3, 8, 9)}, 3, {3, 1, 1}, .out = "(2, 3, 8, 9)"},
 	{"avgpool", 1, {S4(1, 1, 1, 1)}, 3, {1, 1024, 0}, .out = "(1, 1, 1, 1)"},
@@ -303,7 +320,7 @@ static void test_every_op_has_rules(void **state)
 {
 	size_t count;
 	const ls_op_def *const *table = ls_op_table(&count);
-	assert_int_equal(count, 31);
+	assert_int_equal(count, 37);
 	for (size_t i = 0; i < count; i++) {
 		int good = 0, refused = 0;
 		for (size_t r = 0; r < sizeof rules / sizeof *rules; r++)

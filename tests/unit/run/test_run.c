@@ -43,10 +43,10 @@ static void make_run(tiny *t, const char *name, uint64_t leaves, char dir[TEST_P
 	ls_error err = LS_ERROR_INIT;
 	ls_run *run;
 	path_in(dir, t->dir, name);
-	assert_ok(ls_run_create(&run, dir, t->plan, nonce, NULL, &err));
+	assert_ok(ls_run_create(&run, dir, t->plan, nonce, false, NULL, &err));
 	for (uint64_t i = 0; i < leaves; i++)
 		append(run, i);
-	assert_ok(ls_run_sync(run, &err));
+	assert_ok(ls_run_seal(run, 0, NULL, &err));
 	ls_run_free(run);
 }
 
@@ -117,7 +117,7 @@ static void test_ids_depend_on_the_nonce(void **state)
 	tiny_open(&t, NULL);
 	for (int i = 0; i < 3; i++) {
 		path_in(dir[i], t.dir, (char[]){(char)('a' + i), 0});
-		assert_ok(ls_run_create(&run[i], dir[i], t.plan, i < 2 ? NULL : nonce, NULL, &err));
+		assert_ok(ls_run_create(&run[i], dir[i], t.plan, i < 2 ? NULL : nonce, false, NULL, &err));
 	}
 	assert_false(ls_hash_equal(ls_run_id_of(run[0]), ls_run_id_of(run[1])));
 	path_in(dir[0], t.dir, "copy");
@@ -139,15 +139,15 @@ static void test_nothing_is_overwritten(void **state)
 	ls_damage damage;
 	tiny_open(&t, NULL);
 	make_run(&t, "run", 1, dir);
-	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, NULL, &err), LS_ERR_EXISTS);
+	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err), LS_ERR_EXISTS);
 	assert_null(run);
 	assert_non_null(strstr(err.text, "--resume"));
 	path_in(dir, t.dir, "empty");
 	mkdir(dir, 0755);
-	assert_ok(ls_run_create(&run, dir, t.plan, nonce, NULL, &err)); // an empty folder is fine
+	assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err)); // an empty folder is fine
 	ls_run_free(run);
 	path_in(dir, t.dir, "no/such");
-	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, NULL, &err), LS_ERR_NOT_FOUND);
+	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err), LS_ERR_NOT_FOUND);
 	assert_int_equal(ls_run_open(&run, dir, &damage, &err), LS_ERR_NOT_FOUND);
 	assert_non_null(strstr(err.text, "is no run directory"));
 	assert_int_equal(ls_run_open(&run, t.data, &damage, &err), LS_ERR_NOT_FOUND);
@@ -178,7 +178,9 @@ static void test_reopening_drops_what_lies_beyond(void **state)
 	path_in(text, dir, "heads/6");
 	assert_true(ls_file_exists(text));
 	free(get_file(dir, "metrics.jsonl", &before));
-	assert_ok(ls_run_reopen(&run, dir, t.plan, 4, NULL, &err));
+	assert_ok(ls_run_open_to_write(&run, dir, &damage, &err));
+	assert_false(damage.found);
+	assert_ok(ls_run_cut(run, 4, &err));
 	assert_int_equal(ls_run_leaves(run), 4);
 	assert_false(ls_file_exists(text)); // it promised leaves that are gone
 	assert_ok(ls_run_snapshots(run, &steps, &count, &err));
@@ -190,7 +192,7 @@ static void test_reopening_drops_what_lies_beyond(void **state)
 	expect_file(dir, "rounding-log/frames", 3 * 23);
 	for (uint64_t i = 4; i < 8; i++)
 		append(run, i);
-	assert_ok(ls_run_sync(run, &err));
+	assert_ok(ls_run_seal(run, 0, NULL, &err));
 	ls_run_free(run);
 	assert_ok(ls_run_open(&run, dir, &damage, &err));
 	assert_false(damage.found);
@@ -214,7 +216,7 @@ static void test_leaves_must_fit_their_places(void **state)
 		ls_damage damage;
 		ls_leaf leaf;
 		path_in(dir, t.dir, (char[]){(char)('a' + wrong), 0});
-		assert_ok(ls_run_create(&run, dir, t.plan, nonce, NULL, &err));
+		assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err));
 		leaf = leaf_of(run, 0);
 		leaf.job.byte[0] ^= wrong == 1;
 		leaf.run.byte[0] ^= wrong == 2;
@@ -223,7 +225,7 @@ static void test_leaves_must_fit_their_places(void **state)
 		leaf.step += wrong == 4;
 		assert_ok(ls_run_append_log(run, 1, "", 0, &err));
 		assert_ok(ls_run_append_leaf(run, &leaf, &err));
-		assert_ok(ls_run_sync(run, &err));
+		assert_ok(ls_run_seal(run, 0, NULL, &err));
 		ls_run_free(run);
 		assert_ok(ls_run_open(&run, dir, &damage, &err));
 		assert_int_equal(damage.found, wrong != 0);
@@ -234,7 +236,7 @@ static void test_leaves_must_fit_their_places(void **state)
 	tiny_close(&t);
 }
 
-static void test_a_run_of_another_job_is_not_reopened(void **state)
+static void test_a_run_of_another_job_is_noticed(void **state)
 {
 	ls_error err = LS_ERROR_INIT;
 	tiny t;
@@ -250,8 +252,6 @@ static void test_a_run_of_another_job_is_not_reopened(void **state)
 	for (int i = 0; i < 4; i++) {
 		tiny_unplan(&t);
 		tiny_plan(&t, SETS(changes[i].set), false);
-		assert_int_equal(ls_run_reopen(&run, dir, t.plan, 3, NULL, &err), LS_ERR_INPUT);
-		assert_null(run);
 		assert_ok(ls_run_open(&run, dir, &damage, &err));
 		ls_run_compare_plan(run, t.plan, &damage);
 		assert_true(damage.found);
@@ -507,7 +507,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_leaves_and_steps), cmocka_unit_test(test_ids_depend_on_the_nonce),
 		cmocka_unit_test(test_nothing_is_overwritten), cmocka_unit_test(test_reopening_drops_what_lies_beyond),
 		cmocka_unit_test(test_leaves_must_fit_their_places),
-		cmocka_unit_test(test_a_run_of_another_job_is_not_reopened), cmocka_unit_test(test_blocks_of_the_rounding_log),
+		cmocka_unit_test(test_a_run_of_another_job_is_noticed), cmocka_unit_test(test_blocks_of_the_rounding_log),
 		cmocka_unit_test(test_every_cut_or_flip_of_a_block_shows), cmocka_unit_test(test_metrics_lines),
 		cmocka_unit_test(test_snapshot_policies), cmocka_unit_test(test_plans_and_offline_plans_agree),
 		cmocka_unit_test(test_plan_estimates), cmocka_unit_test(test_data_that_does_not_fit_is_refused),

@@ -5,8 +5,8 @@
  * where everything that the element is computed from is agreed; its definition then says who is wrong. An evidence file
  * is the terms and all turns (spec/evidence.md), so judging one is playing the game again.
  */
-#ifndef LOCKSTEP_JUDGE_H
-#define LOCKSTEP_JUDGE_H
+#ifndef LOCKSTEP_GAME_H
+#define LOCKSTEP_GAME_H
 
 #include <lockstep/op.h>
 #include <lockstep/signature.h>
@@ -22,7 +22,7 @@ typedef enum ls_ruling {
 /* "trainer-wrong", "auditor-wrong", "both-wrong", "evidence-invalid", "undecided" */
 const char *ls_ruling_text(ls_ruling ruling);
 
-typedef struct ls_judgement {
+typedef struct ls_decision {
 	ls_ruling ruling;
 	bool trainer_signed, auditor_signed; /* their turns bear signatures that verify; without, the file convinces nobody else */
 	ls_hash job, run;
@@ -33,7 +33,7 @@ typedef struct ls_judgement {
 	bool has_words; /* the three below mean something */
 	uint32_t trainer_word, auditor_word, admissible_word;
 	char reason[320];
-} ls_judgement;
+} ls_decision;
 
 /* ---- players ---- */
 
@@ -69,7 +69,7 @@ typedef struct ls_terms {
 	ls_signed_head head[2];    /* trainer's, auditor's */
 } ls_terms;
 
-/* What is known of the disagreement so far; fields that are not reached yet are as in ls_judgement. */
+/* What is known of the disagreement so far; fields that are not reached yet are as in ls_decision. */
 typedef struct ls_game_view {
 	ls_role role;      /* whose turn it is; NONE: the game is over */
 	ls_turn_kind kind; /* of that turn */
@@ -96,7 +96,7 @@ ls_status ls_turn_make(ls_buf *out, const ls_game *game, const void *payload, si
  * as not made. A turn that is well-formed and contradicts what its player said before ends the game. */
 ls_status ls_game_take(ls_game *game, const void *turn, size_t len, ls_error *err);
 /* Of a game that is over; otherwise UNDECIDED with what it waits for. */
-void ls_game_judgement(const ls_game *game, ls_judgement *out);
+void ls_game_decision(const ls_game *game, ls_decision *out);
 
 /* ---- evidence files ---- */
 
@@ -104,7 +104,7 @@ void ls_game_judgement(const ls_game *game, ls_judgement *out);
 ls_status ls_evidence_encode(ls_buf *out, const ls_buf *terms, const ls_buf *turns, size_t count);
 /* The judgement. Never an error for what the file says: that is EVIDENCE_INVALID with a reason. LS_ERR_NOMEM,
  * LS_ERR_UNSUPPORTED otherwise. */
-ls_status ls_judge(const void *evidence, size_t len, ls_judgement *out, ls_error *err);
+ls_status ls_judge(const void *evidence, size_t len, ls_decision *out, ls_error *err);
 
 /* ---- what a definition reads, for those who open it ---- */
 

@@ -1,0 +1,40 @@
+"""rsum, the one order of summation (spec/arithmetic.md, section 4). Terms are FP64."""
+
+BLOCK = 256
+LANES = 16
+
+
+def _block(terms):
+    lane = [0.0] * LANES
+    for i, term in enumerate(terms):
+        lane[i % LANES] += term
+    width = LANES // 2
+    while width:
+        for i in range(width):
+            lane[i] += lane[i + width]
+        width //= 2
+    return lane[0]
+
+
+def _column_block(terms):
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
+
+
+def _sum(runs, block):
+    sums = [block(run[i:i + BLOCK]) for run in runs for i in range(0, len(run), BLOCK)]
+    if not sums:
+        return 0.0
+    return sums[0] if len(sums) == 1 else _sum([sums], block)
+
+
+def rsum(*runs):
+    """The rsum of terms in contiguous runs, each a list."""
+    return _sum(runs, _block)
+
+
+def strided(terms):
+    """The strided rsum of one column."""
+    return _sum([terms], _column_block)

@@ -1,0 +1,19 @@
+/* sigmoid_grad: dx = R(dy·(y·(1 − y))). Inputs dy and sigmoid's output y, of one shape. */
+#include "op/op.h"
+
+static uint32_t element(const ls_reader *r, int output, int64_t index)
+{
+	double dy = (double)ls_read_f32(r, 0, index), y = (double)ls_read_f32(r, 1, index);
+	return ls_op__round(r, 0, dy * (y * (1.0 - y)));
+}
+
+const ls_op_def ls_op__sigmoid_grad = {
+	.kind = "sigmoid_grad",
+	.class = LS_OP_ELEMENTWISE,
+	.shares = {1},
+	.int_names = (const char *const[]){NULL},
+	.num_names = (const char *const[]){NULL},
+	.output_names = (const char *const[]){""},
+	.infer = ls_op__infer_map_of_two,
+	.element = element,
+};

@@ -1,0 +1,1 @@
+"""What the vectors are: lists of cases, with the verifier's answers filled in."""
