@@ -6,12 +6,12 @@
 static const ls_cli_command *const commands[] = {
 	&ls_cli__init,   &ls_cli__plan,      &ls_cli__train, &ls_cli__audit, &ls_cli__diff, &ls_cli__inspect,
 	&ls_cli__verify, &ls_cli__eval,      &ls_cli__export, &ls_cli__report, &ls_cli__platforms, &ls_cli__bench, &ls_cli__calibrate,
-	&ls_cli__keygen, &ls_cli__sign, &ls_cli__help,
+	&ls_cli__dispute, &ls_cli__judge, &ls_cli__keygen, &ls_cli__sign, &ls_cli__help,
 };
 
 /* Commands of the design that this version lacks. */
 static const char *const later[] = {
-	"serve", "dispute", "judge", "sample", NULL,
+	"serve", "sample", NULL,
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

@@ -280,8 +280,6 @@ static const char *undecidable(const ls_game *g)
 		return "mode plain leaves the sums of products to platforms";
 	if (product && g->job.empirical && g->job.mode == LS_JUDGE__LOGGED)
 		return "the job's thresholds are empirical (uncertified): an honest platform may differ by more than they allow";
-	if (product && g->job.mode == LS_JUDGE__PINNED)
-		return "products in mode pinned are not judged in this version";
 	if (!strcmp(g->record.op.kind, "import"))
 		return "imported weights are not opened in this version: compare the file with the job's import root";
 	return NULL;

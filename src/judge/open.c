@@ -230,6 +230,13 @@ static void rule_word(ls_game *g, uint32_t admissible)
 	ls_judge__end_wrong(g, g->word[0] != admissible, g->word[1] != admissible, "the op's definition gives one value");
 }
 
+static uint32_t pinned(const ls_reader *reader, const ls_game *g)
+{
+	int64_t i, j;
+	ls_product_locate(&g->product, g->element, &i, &j);
+	return ls_bits_f32(ls_product_pinned(reader, &g->product, i, j, g->record.output[0].bits));
+}
+
 /* False where something that the definition reads was not opened. */
 static bool evaluate(reading *r, ls_sum *sum, uint32_t *value)
 {
@@ -239,7 +246,9 @@ static bool evaluate(reading *r, ls_sum *sum, uint32_t *value)
 	                    .context = r, .word = word, .samples = &samples};
 	if (setjmp(r->missing)) // definitions hold nothing that would have to be released
 		return false;
-	if (g->def->class == LS_OP_PRODUCT)
+	if (g->def->class == LS_OP_PRODUCT && g->job.mode == LS_JUDGE__PINNED)
+		*value = pinned(&reader, g);
+	else if (g->def->class == LS_OP_PRODUCT)
 		ls_product_partial(&reader, &g->product, g->element, g->sum_first, g->sum_terms, sum);
 	else
 		*value = g->def->element(&reader, g->output, g->element);
@@ -263,7 +272,7 @@ bool ls_judge__take_open(ls_game *g, int side, ls_cursor *c)
 	ls_free(r.input);
 	if (!good)
 		return false;
-	if (g->def->class == LS_OP_PRODUCT)
+	if (g->def->class == LS_OP_PRODUCT && g->job.mode != LS_JUDGE__PINNED)
 		rule_block(g, &sum);
 	else
 		rule_word(g, value);

@@ -181,7 +181,7 @@ static void enter_terms(ls_game *g, int64_t first, int64_t terms)
 void ls_judge__enter_element(ls_game *g)
 {
 	g->has_sum = false;
-	if (g->def->class == LS_OP_PRODUCT)
+	if (g->def->class == LS_OP_PRODUCT && g->job.mode != LS_JUDGE__PINNED)
 		enter_terms(g, 0, ls_product_all_terms(&g->product));
 	else
 		ls_judge__expect(g, LS_ROLE_AUDITOR, LS_TURN_OPEN);

@@ -2,10 +2,15 @@
  * installed.
  *
  *   lockstep-cheat train JOB --run DIR --lie NAME --at STEP [--platform P] [--threads N] [--data DIR] [--set KEY=VALUE]
+ *   lockstep-cheat audit RUN --keep DIR --lie NAME --at STEP       a replay that lies, for false accusations
+ *   lockstep-cheat dispute RUN REPLAY -o FILE --side trainer|auditor --lie NAME --at STEP
+ *                                                                  plays a dispute in which that side stays with its lie
  *   lockstep-cheat --list
  */
 #include "cheat/lies.h"
-#include "cli/cli.h"
+#include "cli/decision.h"
+
+#include <lockstep/dispute.h>
 
 #include <stdio.h>
 
@@ -89,6 +94,109 @@ done:
 	return status;
 }
 
+/* ---- a lying auditor, and players who stay with their lies ---- */
+
+static ls_status open_liar(cheat_liar *liar, ls_cli_session *s, const ls_cli_args *args, ls_error *err)
+{
+	const cheat_lie *lie = NULL;
+	ls_damage damage;
+	uint64_t at = 0;
+	ls_status status;
+	LS_TRY(read_lie(&lie, &at, args, err));
+	LS_TRY(ls_cli__open_run(s, args, 0, &damage, err));
+	if (damage.found) {
+		status = ls_error_set(err, LS_ERR_INPUT, "%s: %s", damage.file, damage.text);
+		goto done;
+	}
+	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
+	LS_TRY(ls_cli__open_platform(s, args, err));
+	LS_TRY(cheat_open(liar, lie, at, s->plan, s->platform, err));
+done:
+	return status;
+}
+
+static ls_status run_audit(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_audit_options o = LS_AUDIT_OPTIONS_INIT;
+	ls_cli_session s = {0};
+	cheat_liar liar = {0};
+	ls_audit_result result;
+	ls_status status;
+	LS_TRY(open_liar(&liar, &s, args, err));
+	o.keep = ls_cli__value(args, "keep");
+	o.watch = &liar.watch;
+	LS_TRY(ls_audit(s.run, s.plan, s.platform, &o, &result, NULL, err));
+	ls_cli__say(cli, "%s at step %llu, having lied\n", ls_verdict_text(result.verdict), (unsigned long long)result.first_bad_step);
+	if (cli->json) {
+		json_t *object = json_object();
+		ls_cli__put_text(object, "verdict", ls_verdict_text(result.verdict));
+		ls_cli__put_uint(object, "changed", liar.changed);
+		ls_cli__emit(object);
+	}
+done:
+	cheat_close(&liar);
+	ls_cli__close(&s);
+	return status;
+}
+
+static ls_status run_dispute(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_dispute_options o = LS_DISPUTE_OPTIONS_INIT;
+	ls_cli_session s = {0}, replay = {0};
+	cheat_liar liar = {0};
+	ls_damage damage;
+	ls_decision decision;
+	ls_buf evidence;
+	bool found = false, trainer = !strcmp(ls_cli__value(args, "side"), "trainer");
+	double start = ls_clock_seconds();
+	ls_status status;
+	ls_buf_init(&evidence, LS_EVIDENCE_BYTES_MAX);
+	LS_TRY(open_liar(&liar, &s, args, err));
+	LS_TRY(ls_cli__open_run(&replay, args, 1, &damage, err));
+	o.run = s.run;
+	o.replay = replay.run;
+	o.plan = s.plan;
+	o.platform = s.platform;
+	o.trainer_lie = trainer ? &liar.watch : NULL;
+	o.auditor_lie = trainer ? NULL : &liar.watch;
+	LS_TRY(ls_dispute(&o, &found, &evidence, &decision, err));
+	if (!found) {
+		status = ls_error_set(err, LS_ERR_INPUT, "the runs do not differ");
+		goto done;
+	}
+	LS_TRY(ls_file_write(ls_cli__value(args, "output"), evidence.data, evidence.len, err));
+	*code = LS_CLI__OTHER_VERDICT;
+	ls_cli__report_decision(cli, &decision, ls_cli__value(args, "output"), evidence.len, ls_clock_seconds() - start);
+done:
+	ls_buf_free(&evidence);
+	cheat_close(&liar);
+	ls_cli__close(&replay);
+	ls_cli__close(&s);
+	return status;
+}
+
+#define OPTIONS_OF_LIARS                                                                                               \
+	{.name = "lie", .argument = "NAME", .help = "which lie"}, {.name = "at", .argument = "STEP", .help = "the step in which it is told"}
+
+static const ls_cli_option options_of_audit[] = {
+	OPTIONS_OF_LIARS,
+	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	{.name = NULL},
+};
+
+static const ls_cli_option options_of_dispute[] = {
+	OPTIONS_OF_LIARS,
+	{.name = "side", .argument = "WHO", .help = "who lies: trainer or auditor", .fallback = "trainer"},
+	{.name = "output", .argument = "FILE", .help = "where the evidence goes", .brief = 'o', .fallback = "evidence.bin"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	{.name = NULL},
+};
+
 static const ls_cli_option options_of_train[] = {
 	{.name = "run", .argument = "DIR", .help = "folder of the run"},
 	{.name = "lie", .argument = "NAME", .help = "which lie"},
@@ -111,6 +219,21 @@ static const ls_cli_command train = {
 	.options = options_of_train,
 	.run = run,
 };
+
+static const ls_cli_command commands[] = {
+	{.name = "audit", .operands = "RUN", .operands_min = 1, .operands_max = 1, .summary = "replay a run and tell one lie on the way",
+	 .options = options_of_audit, .run = run_audit},
+	{.name = "dispute", .operands = "RUN REPLAY", .operands_min = 2, .operands_max = 2, .summary = "play a dispute with a liar",
+	 .options = options_of_dispute, .run = run_dispute},
+};
+
+static const ls_cli_command *command_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return strcmp(name, "train") ? NULL : &train;
+}
 
 static int print_list(void)
 {
@@ -139,16 +262,18 @@ int main(int argc, char **argv)
 	ls_cli cli = {.json = asks_for_json(argc, argv)};
 	ls_error err = LS_ERROR_INIT;
 	ls_cli_args args;
+	const ls_cli_command *command;
 	int code = LS_CLI__DONE;
 	if (argc == 2 && !strcmp(argv[1], "--list"))
 		return print_list();
-	if (argc < 2 || strcmp(argv[1], "train"))
+	command = argc < 2 ? NULL : command_named(argv[1]);
+	if (!command)
 		return print_usage();
-	err.status = ls_cli__parse(&args, &train, argc - 2, argv + 2, &err);
+	err.status = ls_cli__parse(&args, command, argc - 2, argv + 2, &err);
 	if (err.status == LS_OK && args.help)
-		ls_cli__print_help(&cli, &train);
+		ls_cli__print_help(&cli, command);
 	else if (err.status == LS_OK)
-		err.status = run(&cli, &args, &code, &err);
+		err.status = command->run(&cli, &args, &code, &err);
 	if (err.status != LS_OK)
 		code = ls_cli__fail(&cli, &err);
 	ls_cli__args_free(&args);
