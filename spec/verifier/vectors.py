@@ -237,7 +237,7 @@ NUMBERS = {
                                                        *map(int, a[3:]))),
     "frame": _frame,
 }
-for _name in ("exp", "log", "rsqrt"):
+for _name in ("exp", "log", "rsqrt", "tanh", "sigmoid", "gelu", "gelu_slope"):
     NUMBERS[_name] = lambda a, f=getattr(functions, _name): word_text(f(int(a[0], 16)))
 
 

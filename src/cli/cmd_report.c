@@ -258,7 +258,7 @@ static void write_verdict(struct report *r)
 		ls_page_banner(r->page, LS_PAGE_OPEN, "The run is not complete: %llu of %llu steps.", (unsigned long long)steps,
 		               (unsigned long long)ls_run_binding(run)->steps);
 	else if (covered(r, steps))
-		ls_page_banner(r->page, LS_PAGE_GOOD, "Every step was replayed and came to the same root.");
+		ls_page_banner(r->page, LS_PAGE_GOOD, "By the audits below, every step was replayed and came to the same root.");
 	else
 		ls_page_banner(r->page, LS_PAGE_OPEN, "The run is complete. No audits that cover all its steps were given for this page.");
 }

@@ -137,7 +137,7 @@ const char *ls_cli__bytes_text(char out[LS_CLI__AMOUNT_SIZE], double bytes)
 
 const char *ls_cli__seconds_text(char out[LS_CLI__AMOUNT_SIZE], double seconds)
 {
-	unsigned long long whole = seconds < 1e15 ? (unsigned long long)(seconds + 0.5) : 0;
+	unsigned long long whole = seconds >= 0 && seconds < 1e15 ? (unsigned long long)(seconds + 0.5) : 0;
 	if (seconds < 0.00995)
 		snprintf(out, LS_CLI__AMOUNT_SIZE, "%.3f ms", 1000 * seconds);
 	else if (seconds < 0.0995)

@@ -34,6 +34,7 @@ optimizer: {name: sgd, lr: 0.1, momentum: 0.9}
 
 def normalised(text, folder, literal):
     text = text.replace(str(folder), "TMP")
+    text = re.sub(r"^(train|audit): step [0-9]+ of .*\n", "", text, flags=re.M)  # progress: a slow machine shows some
     text = re.sub(r'("seconds\w*": )[0-9.e+-]+', r"\1TIME", text)
     text = re.sub(r"\b[0-9]+(\.[0-9]+)? (ms|s)\b", "TIME", text)
     if literal:

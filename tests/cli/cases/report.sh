@@ -9,7 +9,7 @@ lockstep audit run --steps 5:5 --json >part.json 2>/dev/null
 keys 0 "file steps audits covered root" report run -o page.html --force --audit part.json
 grep -o "No audits that cover all its steps" page.html
 keys 0 "audits covered" report run -o page.html --force --audit part.json --audit whole.json
-grep -o "Every step was replayed and came to the same root" page.html
+grep -o "By the audits below, every step was replayed and came to the same root" page.html
 # Two parts cover a run together; a part that is missing does not.
 lockstep audit run --steps 1:8 --json >first.json 2>/dev/null
 lockstep audit run --steps 9:16 --json >second.json 2>/dev/null
@@ -24,6 +24,13 @@ grep -o "match, but about another job or root" page.html
 sed 's/"match"/"mismatch"/' whole.json >bad.json
 keys 0 "covered" report run -o page.html --force --audit whole.json --audit bad.json
 grep -o "An audit of this run did not match" page.html
+# Numbers that no honest audit has.
+"$PYTHON" - <<'END'
+import json
+hostile = {**json.loads(open("whole.json").read()), "seconds": -1e300, "corrections": -5, "first": 2**62, "last": "x"}
+open("odd.json", "w").write(json.dumps(hostile))
+END
+keys 0 "covered" report run -o page.html --force --audit odd.json
 # Accuracy after each snapshot, from held-out data.
 run 0 report run -o page.html --force --eval
 grep -o "held-out samples, loss" page.html

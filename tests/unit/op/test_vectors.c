@@ -168,37 +168,6 @@ static uint32_t imported(void *context, int64_t tensor, int64_t index)
 	return gen_word(gen_number(s->imports, 3 + (uint64_t)tensor, (uint64_t)index), 120, 8, s->state_bits);
 }
 
-/* One term; a factor that is not finite is remembered. */
-static float term(float a, float b, float acc, bool *finite)
-{
-	*finite &= a - a == 0 && b - b == 0;
-	return ls_fma_f32(a, b, acc);
-}
-
-/* The sum of one block of 256 places; the last block's bias is its last term. */
-static float block(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int64_t first, bool *finite)
-{
-	float acc = 0;
-	int64_t end = first + 256 < p->terms ? first + 256 : p->terms;
-	for (int64_t k = first; k < end; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
-		if (a >= 0 && b >= 0)
-			acc = term(ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b), acc, finite);
-	}
-	if (end == p->terms && p->bias != LS_BIAS_NONE)
-		acc = term(ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1, acc, finite);
-	return acc;
-}
-
-static uint32_t pinned(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int bits)
-{
-	bool finite = true;
-	float total = block(r, p, i, j, 0, &finite);
-	for (int64_t k = 256; k < p->terms; k += 256)
-		total = total + block(r, p, i, j, k, &finite);
-	return finite ? ls_bits_f32(ls_round_f64(total, bits)) : LS_NAN_BITS;
-}
-
 static const char *const meanings[] = {[LS_ENTRY_REDUNDANT] = "redundant", [LS_ENTRY_OVERRIDE] = "override",
                                        [LS_ENTRY_FORGED] = "forged"};
 
@@ -214,7 +183,7 @@ static uint32_t product_element(const scene *s, const ls_reader *r, const ls_op_
 	ls_product_locate(&p, index, &i, &j);
 	assert_int_equal(ls_product_out_index(&p, i, j), index);
 	if (!strcmp(s->mode, "pinned"))
-		return pinned(r, &p, i, j, bits);
+		return ls_bits_f32(ls_product_pinned(r, &p, i, j, bits));
 	ls_product_sum(r, &p, i, j, &sum);
 	if (entry < 0)
 		return ls_bits_f32(ls_sum_round(&sum, bits));

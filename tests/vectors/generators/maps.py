@@ -96,6 +96,26 @@ def updates(out):
             checks=[(o, i, None) for o in (0, 1) for i in range(N)])
 
 
+def write_functions():
+    """tanh, sigmoid, GELU and their gradients."""
+    out = Cases("Ops of tanh, sigmoid and GELU")
+    every = list(range(N))
+    for name in ("tanh", "sigmoid", "gelu"):
+        for grid in GRIDS:
+            tail = ".grid" + grid.split()[0]
+            out.add(name + tail, name, ["f32 3x4 gen 14 118 12"], grid=grid, record=grid == "32 32", checks=list(range(12)))
+            out.add(f"{name}_grad{tail}", f"{name}_grad", ["f32 3x4 gen 15 118 12", "f32 3x4 gen 16 118 10"], grid=grid,
+                    record=grid == "32 32", checks=list(range(12)))
+        one = f"f32 {N} " + words(*SPECIAL)
+        out.add(f"{name}.special", name, [one], checks=every)
+        for k in (0, 3, 8):
+            out.add(f"{name}_grad.special.{k}", f"{name}_grad", [one, f"f32 {N} " + words(*SPECIAL[k:], *SPECIAL[:k])], checks=every)
+        out.add(f"{name}.refused", name, [one, one], refuse=True)
+        out.add(f"{name}.refused.attribute", name, [one], (1,), refuse=True)
+        out.add(f"{name}_grad.refused", f"{name}_grad", [one, "f32 2 " + words(1, 2)], refuse=True)
+    return out.text()
+
+
 def write():
     out = Cases("Functions of one argument and elementwise ops")
     simple(out)

@@ -38,6 +38,28 @@ def write_rounding():
     return out.text()
 
 
+SIGMOIDS = ("tanh", "sigmoid", "gelu", "gelu_slope")
+
+
+def write_sigmoids():
+    out, draw = Statements("tanh, sigmoid, GELU and its derivative", NUMBERS), Draw(7)
+    special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "00000003", "80000003",
+               "007fffff", "807fffff", "00800000", "7f7fffff", "ff7fffff", "3f800000", "bf800000"]
+    near = {"tanh": "41102cb3 41102cb4 41200000 39b504f3 b9b504f4".split(),
+            "sigmoid": "41851592 41851593 c2aeac50 c2ce8ecf c2cff1b5 33800000 b3800000".split(),
+            "gelu": "bf3c3a24 bf407e51 c0a00000 c1500000 c1600000 41500000 40a40000 c0e00000".split(),
+            "gelu_slope": "bf407e50 bf407e51 bf407e52 3fb4fdf4 bfb4fdf4 40a00000 c0a00000 41300000 c1500000".split()}
+    for name in SIGMOIDS:
+        out.about(f"{name}: special arguments, those near its bends and ends, and drawn ones of every size")
+        for w in special + near[name]:
+            out.add(name, w)
+        for _ in range(60):
+            out.add(name, f"{draw.u32() & 0x807FFFFF | 112 + draw.below(22) << 23:08x}")
+        for _ in range(20):
+            out.add(name, f"{draw.u32():08x}")
+    return out.text()
+
+
 def write_functions():
     out, draw = Statements("Functions", NUMBERS), Draw(2)
     special = ["00000000", "80000000", "7f800000", "ff800000", "7fc00000", "ffc00001", "00000001", "80000001", "7f7fffff",
