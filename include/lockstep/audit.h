@@ -18,7 +18,9 @@ const char *ls_verdict_text(ls_verdict verdict);
 
 typedef struct ls_audit_options {
 	int version;
-	uint64_t first, last; /* 0: the whole run; else steps first…last, widened to whole leaves */
+	/* 0: the whole run; else steps first…last, widened to whole leaves. `last` 0: to the run's end, which then has to be the
+	 * one that was ordered. */
+	uint64_t first, last;
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
 	const ls_key *key;    /* the auditor's: signs the heads of what is kept; NULL: unsigned */
 	const ls_watch *watch; /* a test's lying auditor; NULL */

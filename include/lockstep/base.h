@@ -168,6 +168,15 @@ int ls_pool_threads(const ls_pool *pool); /* 1 for NULL */
 /* Calls fn(context, i, worker) once for each i in [0, count), in any order, and waits. `pool` NULL runs in the caller. */
 void ls_pool_run(ls_pool *pool, int64_t count, ls_task_fn fn, void *context);
 
+/* One thread that does one task at a time while its owner goes on. */
+typedef struct ls_worker ls_worker;
+ls_status ls_worker_open(ls_worker **out, ls_error *err);
+/* Waits for the task before, then hands over fn(context). */
+void ls_worker_start(ls_worker *w, void (*fn)(void *context), void *context);
+void ls_worker_wait(ls_worker *w); /* until it has nothing to do: what the task wrote may then be read */
+bool ls_worker_busy(ls_worker *w);
+void ls_worker_free(ls_worker *w); /* after the task it is at; NULL is allowed */
+
 /* ---- files ---- */
 
 /* Reads a whole file of at most `max` bytes (LS_ERR_LIMIT beyond). `*out` is NUL-terminated past `*len`. */

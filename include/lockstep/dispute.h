@@ -39,6 +39,7 @@ typedef struct ls_dispute_options {
 	ls_platform *platform;
 	const ls_key *trainer_key, *auditor_key;
 	const ls_watch *trainer_lie, *auditor_lie; /* tests only */
+	const ls_key *referee_key;                 /* where the job names a referee: receipts bear the time of this machine */
 	const uint8_t *referee_nonce;              /* 32 bytes; NULL: zero */
 } ls_dispute_options;
 #define LS_DISPUTE_OPTIONS_VERSION 1

@@ -88,6 +88,17 @@ ls_status ls_run_write_head(ls_run *run, ls_error *err);
 ls_status ls_run_seal(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err);
 bool ls_run_has_head(const ls_run *run); /* over all its leaves */
 
+/* Seals a run in the background. While it is at work the run may be appended to, and neither cut nor freed. */
+typedef struct ls_keeper ls_keeper;
+ls_status ls_keeper_open(ls_keeper **out, ls_run *run, ls_error *err);
+/* ls_run_seal with the state of `exec` as it is now, which is copied: the steps may go on at once. Waits where the seal before is
+ * still being written, whose failure is then reported here. */
+ls_status ls_keeper_seal(ls_keeper *k, uint64_t step, ls_exec *exec, ls_error *err);
+/* Until everything that was sealed is on the disk; LS_OK only if it is. */
+ls_status ls_keeper_wait(ls_keeper *k, ls_error *err);
+bool ls_keeper_busy(ls_keeper *k);
+void ls_keeper_free(ls_keeper *k); /* waits, too; NULL is allowed */
+
 /* One line of metrics.jsonl. */
 typedef struct ls_metrics {
 	uint64_t step;

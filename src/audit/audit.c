@@ -41,7 +41,7 @@ static void found_damage(auditor *a, const ls_damage *damage)
 static void found_shortage(auditor *a, bool diverged)
 {
 	uint64_t done = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, ordered = ls_plan_binding(a->plan)->steps;
-	if (a->out->verdict != LS_VERDICT_MATCH || a->options->first || a->out->stopped || diverged || ls_run_complete(a->run))
+	if (a->out->verdict != LS_VERDICT_MATCH || a->options->last || a->out->stopped || diverged || ls_run_complete(a->run))
 		return;
 	a->out->verdict = LS_VERDICT_MISMATCH;
 	a->out->first_bad_step = done + 1;
@@ -261,7 +261,7 @@ static ls_status check_range(const auditor *a, ls_error *err)
 	uint64_t steps = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, first = a->options->first, last = a->options->last;
 	if (!first && !last)
 		return LS_OK;
-	if (first >= 1 && first <= last && last <= steps)
+	if (first >= 1 && first <= steps && (!last || (first <= last && last <= steps)))
 		return LS_OK;
 	return ls_error_set(err, LS_ERR_USAGE, "steps: found %llu:%llu, expected A:B with 1 <= A <= B <= %llu, the run's last step",
 	                    (unsigned long long)first, (unsigned long long)last, (unsigned long long)steps);

@@ -1,6 +1,8 @@
+#include "cli/audit_parts.h"
 #include "cli/statement.h"
 
 #include <stdio.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static const ls_cli_option options[] = {
@@ -15,8 +17,11 @@ static const ls_cli_option options[] = {
 	LS_CLI__OPTION_DATA,
 	{.name = "init-from", .argument = "FILE", .help = "where the weights lie that the run starts from",
 	 .fallback_text = "model.init_from of the job"},
-	{.name = "sample", .argument = "N", .help = "use --steps A:B", .later = true},
-	{.name = "parallel", .argument = "N", .help = "use --threads N", .later = true},
+	{.name = "sample", .argument = "N", .help = "replay N parts between snapshots, drawn by a seed that nobody knows before the verdict"},
+	{.name = "seed", .argument = "HEX", .help = "64 hex digits to draw the sample with", .fallback_text = "drawn at random"},
+	{.name = "parallel", .argument = "N", .help = "processes that share the parts between snapshots", .fallback = "1"},
+	{.name = "plan", .help = "only list the parts that can be audited by themselves, for --steps"},
+	{.name = "parts", .argument = "N", .help = "with --plan: at most N parts, of nearly as many steps each", .fallback_text = "all"},
 	{.name = NULL},
 };
 
@@ -56,7 +61,26 @@ struct report {
 	const char *platform;
 	ls_hash job; /* the run's */
 	json_t *ops;
+	/* What is replayed, and of how much; part.count is 0 where the audit is of one piece. */
+	ls_cli_parts parts, all;
+	bool sampled;
+	uint8_t seed[32];
+	uint64_t workers;
 };
+
+static void add(json_t *row, const char *key, uint64_t more)
+{
+	json_object_set_new(row, key, json_integer(json_integer_value(json_object_get(row, key)) + (json_int_t)more));
+}
+
+static void add_to_row(json_t *row, const ls_op_stats *stats)
+{
+	add(row, "elements", stats->elements);
+	add(row, "ambiguous", stats->ambiguous);
+	add(row, "entries", stats->entries);
+	add(row, "corrections", stats->corrections);
+	add(row, "exact", stats->exact);
+}
 
 static void add_op(void *context, const char *op, const char *kind, const ls_op_stats *stats)
 {
@@ -64,6 +88,11 @@ static void add_op(void *context, const char *op, const char *kind, const ls_op_
 	json_t *row;
 	if (!stats->elements)
 		return;
+	for (size_t i = 0; i < json_array_size(r->ops); i++) // a part before may have had it
+		if (!strcmp(json_string_value(json_object_get(json_array_get(r->ops, i), "op")), op)) {
+			add_to_row(json_array_get(r->ops, i), stats);
+			return;
+		}
 	row = json_object();
 	ls_cli__put_text(row, "op", op);
 	ls_cli__put_text(row, "kind", kind);
@@ -124,6 +153,27 @@ static bool has_replayed(const struct report *r)
 	return r->opened && r->result.first > 0;
 }
 
+#define MISSED 3
+static const uint64_t missed_steps[MISSED] = {1, 10, 100};
+
+static json_t *sample_json(const struct report *r)
+{
+	json_t *object = json_object(), *missed = json_object();
+	ls_hash seed;
+	memcpy(seed.byte, r->seed, 32);
+	ls_cli__put_uint(object, "parts", r->all.count);
+	ls_cli__put_uint(object, "drawn", r->parts.count);
+	ls_cli__put_uint(object, "steps", ls_cli__parts_steps(&r->parts));
+	ls_cli__put_hash(object, "seed", &seed);
+	for (int i = 0; i < MISSED; i++) {
+		char name[24];
+		snprintf(name, sizeof name, "%llu", (unsigned long long)missed_steps[i]);
+		ls_cli__put_real(missed, name, ls_cli__parts_missed(&r->all, r->parts.count, missed_steps[i]));
+	}
+	json_object_set_new(object, "missed", missed);
+	return object;
+}
+
 static void print_json(struct report *r)
 {
 	const ls_audit_result *a = &r->result;
@@ -146,6 +196,8 @@ static void print_json(struct report *r)
 	ls_cli__put_text(object, "platform", r->platform);
 	ls_cli__put_real(object, "seconds", a->seconds);
 	ls_cli__put_bool(object, "stopped", a->stopped);
+	if (r->sampled)
+		json_object_set_new(object, "sample", sample_json(r));
 	json_object_set(object, "ops", r->ops);
 	ls_cli__emit(object);
 }
@@ -169,7 +221,7 @@ static bool is_about_program(const ls_audit_result *a)
 /* Only some of the ordered steps were replayed; the leaves of the others were taken as they are. */
 static bool is_partial(const struct report *r)
 {
-	return r->result.stopped || r->result.first > 1 || r->result.last < r->steps;
+	return r->result.stopped || r->result.first > 1 || r->result.last < r->steps || r->parts.count < r->all.count;
 }
 
 static const char *words_of(const struct report *r)
@@ -212,7 +264,7 @@ static const char *next_of(const struct report *r)
 	if (a->verdict == LS_VERDICT_MATCH && r->plain)
 		return "nothing that protects you: in mode plain an honest platform may differ, so a mismatch would blame nobody";
 	if (a->verdict == LS_VERDICT_MATCH && is_partial(r))
-		return "lockstep audit without --steps looks at every step";
+		return "lockstep audit without --steps and --sample looks at every step";
 	if (r->uncertified && (a->verdict == LS_VERDICT_MISMATCH || a->verdict == LS_VERDICT_FORGED_LOG))
 		return "blame nobody yet: an honest platform may exceed empirical thresholds; certified ones hold for every platform";
 	if (is_about_data(a))
@@ -258,6 +310,18 @@ static void print_counts(const ls_cli *cli, const struct report *r)
 	            (unsigned long long)a->exact);
 }
 
+static void print_sample(const ls_cli *cli, const struct report *r)
+{
+	char seed[65];
+	ls_hex(seed, r->seed, 32);
+	ls_cli__say(cli, "  sample          %zu of %zu parts, %llu of %llu steps, drawn by the seed %s\n", r->parts.count, r->all.count,
+	            (unsigned long long)ls_cli__parts_steps(&r->parts), (unsigned long long)r->steps, seed);
+	ls_cli__say(cli, "  would miss      1 bad step with probability %.3g, 10 with %.3g, 100 with %.3g, put where that is likeliest\n",
+	            ls_cli__parts_missed(&r->all, r->parts.count, missed_steps[0]),
+	            ls_cli__parts_missed(&r->all, r->parts.count, missed_steps[1]),
+	            ls_cli__parts_missed(&r->all, r->parts.count, missed_steps[2]));
+}
+
 static void print_text(const ls_cli *cli, const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
@@ -272,6 +336,8 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		print_roots(cli, r);
 	if (has_replayed(r))
 		print_counts(cli, r);
+	if (r->sampled)
+		print_sample(cli, r);
 	if (r->uncertified)
 		ls_cli__say(cli, "  uncertified     the job's thresholds are empirical: honest platforms may differ by more than they allow\n");
 	if (r->diverged)
@@ -282,13 +348,115 @@ static void print_text(const ls_cli *cli, const struct report *r)
 		ls_cli__say(cli, "next: %s\n", next_of(r));
 }
 
+/* What a part is audited with; a worker opens its own platform. */
+struct part_work {
+	ls_cli_session *session;
+	const ls_cli_args *args;
+	const ls_audit_options *options;
+	struct report *report;
+};
+
+static ls_status audit_part(void *context, const ls_cli_part *part, ls_audit_result *out, ls_error *err)
+{
+	struct part_work *w = context;
+	ls_audit_options o = *w->options;
+	ls_status status = LS_OK;
+	o.first = part->first;
+	o.last = part->last < w->report->steps || w->report->sampled ? part->last : 0; // all parts together are the whole run
+	if (!w->session->platform)
+		status = ls_cli__open_platform(w->session, w->args, err);
+	if (status != LS_OK)
+		return status;
+	w->report->platform = ls_platform_describe(w->session->platform);
+	return ls_audit(w->session->run, w->session->plan, w->session->platform, &o, out, w->report->workers > 1 ? NULL : add_op, err);
+}
+
+static ls_status audit_parts(struct part_work *w, ls_error *err)
+{
+	struct report *r = w->report;
+	ls_status status;
+	double start = ls_clock_seconds();
+	ls_cli_outcome *outcome = ls_alloc(r->parts.count, sizeof *outcome);
+	if (!outcome)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the outcomes of %zu parts", r->parts.count);
+	if (r->workers > 1)
+		LS_TRY(ls_cli__audit_in_processes(&r->parts, (int)r->workers, audit_part, w, outcome, err));
+	else
+		LS_TRY(ls_cli__audit_in_turn(&r->parts, audit_part, w, outcome, err));
+	LS_TRY(ls_cli__audit_join(&r->result, outcome, r->parts.count, err));
+	r->result.seconds = ls_clock_seconds() - start;
+done:
+	ls_free(outcome);
+	return status;
+}
+
+/* --sample and --parallel cut the run into parts. */
+static ls_status choose_parts(struct report *r, const ls_cli_args *args, const ls_run *run, ls_error *err)
+{
+	const char *seed = ls_cli__value(args, "seed");
+	uint64_t sample;
+	ls_status status;
+	LS_TRY(ls_cli__number(args, "parallel", 1, LS_CLI__WORKERS_MAX, 1, &r->workers, err));
+	LS_TRY(ls_cli__number(args, "sample", 1, LS_JOB_STEPS_MAX, 0, &sample, err));
+	r->sampled = sample > 0;
+	if (r->workers == 1 && !r->sampled)
+		goto done;
+	if (ls_cli__value(args, "steps") || ls_cli__value(args, "keep")) {
+		status = ls_cli__usage(err, r->sampled ? "--sample" : "--parallel", "also --steps or --keep", "one of them", NULL);
+		goto done;
+	}
+	if (seed && !ls_unhex(r->seed, 32, seed)) {
+		status = ls_cli__usage(err, "--seed", seed, "64 hex digits", NULL);
+		goto done;
+	}
+	if (!seed && getrandom(r->seed, 32, 0) != 32) {
+		status = ls_error_set(err, LS_ERR_IO, "the system gave no random numbers");
+		goto done;
+	}
+	LS_TRY(ls_cli__parts_of(&r->all, run, err));
+	LS_TRY(ls_cli__parts_of(&r->parts, run, err));
+	if (r->sampled)
+		LS_TRY(ls_cli__parts_sample(&r->parts, sample, r->seed, err));
+	if (r->workers > r->parts.count)
+		r->workers = r->parts.count > 1 ? r->parts.count : 1;
+done:
+	return status;
+}
+
+static ls_status print_plan(const ls_cli *cli, const ls_cli_args *args, const ls_run *run, ls_error *err)
+{
+	ls_cli_parts parts = {0};
+	json_t *list = json_array();
+	uint64_t most;
+	ls_status status;
+	LS_TRY(ls_cli__number(args, "parts", 1, LS_JOB_STEPS_MAX, LS_JOB_STEPS_MAX, &most, err));
+	LS_TRY(ls_cli__parts_of(&parts, run, err));
+	if (parts.count > most)
+		ls_cli__parts_join(&parts, most);
+	for (size_t i = 0; i < parts.count; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "%llu:%llu", (unsigned long long)parts.part[i].first, (unsigned long long)parts.part[i].last);
+		ls_cli__say(cli, "%s\n", text);
+		json_array_append_new(list, json_string(text));
+	}
+	if (cli->json)
+		ls_cli__emit(json_pack("{s:O}", "parts", list));
+done:
+	json_decref(list);
+	ls_cli__parts_free(&parts);
+	return status;
+}
+
 static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s, ls_audit_options *o, struct report *r,
                         ls_error *err)
 {
 	ls_status status;
+	struct part_work work = {.session = s, .args = args, .options = o, .report = r};
 	LS_TRY(check_steps(o, args, s->run, err));
+	LS_TRY(choose_parts(r, args, s->run, err));
 	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
-	LS_TRY(ls_cli__open_platform(s, args, err));
+	if (r->workers == 1) // workers open theirs
+		LS_TRY(ls_cli__open_platform(s, args, err));
 	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
 	o->on_step = on_step;
 	o->stop = on_stop;
@@ -299,8 +467,11 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	r->plain = ls_plan_spec(s->plan)->arithmetic.mode == LS_JOB_PLAIN;
 	r->logged = ls_job_keeps_log(ls_plan_spec(s->plan));
 	r->uncertified = ls_job_uncertified(ls_plan_spec(s->plan));
-	r->platform = ls_platform_describe(s->platform);
-	status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
+	r->platform = s->platform ? ls_platform_describe(s->platform) : ls_cli__value(args, "platform");
+	if (r->parts.count)
+		status = audit_parts(&work, err);
+	else
+		status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
 	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(s->run) && !is_partial(r);
 done:
@@ -367,8 +538,12 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (damage.found)
 		take_damage(&r, &damage);
+	else if (ls_cli__given(args, "plan"))
+		status = print_plan(cli, args, s.run, err);
 	else
 		LS_TRY(check_ordered(&r, s.run, ls_cli__value(args, "job"), err));
+	if (!damage.found && ls_cli__given(args, "plan"))
+		goto done;
 	if (!damage.found && !r.other_job)
 		LS_TRY(replay(cli, args, &s, &o, &r, err));
 	LS_TRY(attest(args, &s, &r, key, err));
@@ -380,6 +555,8 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 done:
 	ls_key_free(key);
 	json_decref(r.ops);
+	ls_cli__parts_free(&r.parts);
+	ls_cli__parts_free(&r.all);
 	ls_cli__close(&s);
 	return status;
 }

@@ -6,6 +6,7 @@ static const ls_cli_option options[] = {
 	{.name = "output", .argument = "FILE", .help = "where the evidence goes", .brief = 'o'},
 	{.name = "trainer-key", .argument = "FILE", .help = "the trainer's private key, where RUN is signed"},
 	{.name = "auditor-key", .argument = "FILE", .help = "the auditor's private key, where REPLAY is signed"},
+	{.name = "referee-key", .argument = "FILE", .help = "the referee's private key, where the job names a referee"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
@@ -78,13 +79,14 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 {
 	ls_dispute_options o = LS_DISPUTE_OPTIONS_INIT;
 	ls_cli_session s = {0}, replay = {0};
-	ls_key *trainer = NULL, *auditor = NULL;
+	ls_key *trainer = NULL, *auditor = NULL, *referee = NULL;
 	ls_damage damage = {0};
 	ls_status status;
 	if (!ls_cli__given(args, "output"))
 		return ls_cli__usage(err, "dispute", "no -o", "-o FILE", "for example -o evidence.bin");
 	LS_TRY(read_key(&trainer, args, "trainer-key", err));
 	LS_TRY(read_key(&auditor, args, "auditor-key", err));
+	LS_TRY(read_key(&referee, args, "referee-key", err));
 	LS_TRY(open_both(&s, &replay, args, &damage, err));
 	if (damage.found) {
 		*code = LS_CLI__OTHER_VERDICT;
@@ -97,10 +99,12 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	o.platform = s.platform;
 	o.trainer_key = trainer;
 	o.auditor_key = auditor;
+	o.referee_key = referee;
 	LS_TRY(dispute(cli, args, &o, code, err));
 done:
 	ls_key_free(trainer);
 	ls_key_free(auditor);
+	ls_key_free(referee);
 	ls_cli__close(&replay);
 	ls_cli__close(&s);
 	return status;

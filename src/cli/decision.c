@@ -25,6 +25,7 @@ static json_t *to_json(const ls_decision *d, const char *file, size_t bytes, dou
 	json_object_set_new(object, "admissible_word", d->has_words ? json_integer((json_int_t)d->admissible_word) : json_null());
 	ls_cli__put_bool(object, "trainer_signed", d->trainer_signed);
 	ls_cli__put_bool(object, "auditor_signed", d->auditor_signed);
+	ls_cli__put_bool(object, "refereed", d->refereed);
 	ls_cli__put_text(object, "file", file);
 	ls_cli__put_uint(object, "bytes", bytes);
 	ls_cli__put_real(object, "seconds", seconds);

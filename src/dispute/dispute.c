@@ -1,7 +1,7 @@
 /* A dispute between two local directories: both players and the referee in one process. */
 #include <lockstep/dispute.h>
 
-#define TURNS_MAX 256
+#include <time.h>
 
 static ls_status check_runs(const ls_dispute_options *o, ls_error *err)
 {
@@ -20,6 +20,20 @@ static ls_status check_key(const ls_run *run, const ls_key *key, const char *opt
 		return LS_OK;
 	return ls_error_input(err, ls_run_dir(run), "key", key ? "another key than signed its heads" : "none",
 	                      ls_public_key_none(ls_run_signer(run)) ? "none, as nobody signed its heads" : "the key that signed its heads", option);
+}
+
+/* So must the referee, where the job names one. */
+static ls_status check_referee(const ls_dispute_options *o, ls_error *err)
+{
+	uint8_t key[LS_KEY_BYTES] = {0};
+	const uint8_t *named = ls_plan_binding(o->plan)->referee;
+	if (o->referee_key)
+		ls_key_public(o->referee_key, key);
+	if (!memcmp(key, named, sizeof key))
+		return LS_OK;
+	return ls_error_input(err, ls_run_dir(o->run), "referee's key", o->referee_key ? "another key than the job names" : "none",
+	                      ls_public_key_none(named) ? "none, as the job names no referee" : "that of the referee whom the job names",
+	                      "give it with --referee-key, or let lockstep serve --referee countersign");
 }
 
 static ls_status make_terms(const ls_dispute_options *o, ls_buf *out, ls_error *err)
@@ -62,15 +76,16 @@ done:
 	return status;
 }
 
-static ls_status play(ls_game *game, ls_player *const player[2], ls_buf *turns, size_t *count, ls_error *err)
+static ls_status play(const ls_dispute_options *o, ls_game *game, ls_player *const player[2], ls_buf *turns, size_t *count, ls_error *err)
 {
 	ls_game_view v;
 	ls_status status = LS_OK;
-	for (ls_game_look(game, &v); v.role != LS_ROLE_NONE && *count < TURNS_MAX; ls_game_look(game, &v)) {
+	for (ls_game_look(game, &v); v.role != LS_ROLE_NONE && *count < LS_TURNS_MAX; ls_game_look(game, &v)) {
 		ls_buf *turn = &turns[*count];
 		ls_buf_init(turn, LS_TURN_BYTES_MAX);
 		++*count;
 		LS_TRY(ls_player_turn(player[v.role == LS_ROLE_AUDITOR], game, turn, err));
+		LS_TRY(ls_turn_countersign(turn, game, (uint64_t)time(NULL), o->referee_key, err));
 		LS_TRY(ls_game_take(game, turn->data, turn->len, err));
 	}
 done:
@@ -82,7 +97,7 @@ ls_status ls_dispute(const ls_dispute_options *o, bool *found, ls_buf *evidence,
 	ls_status status;
 	ls_player *player[2] = {NULL, NULL};
 	ls_game *game = NULL;
-	ls_buf terms, *turns = ls_alloc(TURNS_MAX, sizeof *turns);
+	ls_buf terms, *turns = ls_alloc(LS_TURNS_MAX, sizeof *turns);
 	size_t count = 0;
 	*found = false;
 	ls_buf_init(&terms, 1 << 17);
@@ -97,13 +112,14 @@ ls_status ls_dispute(const ls_dispute_options *o, bool *found, ls_buf *evidence,
 	LS_TRY(check_runs(o, err));
 	LS_TRY(check_key(o->run, o->trainer_key, "give it with --trainer-key", err));
 	LS_TRY(check_key(o->replay, o->auditor_key, "give it with --auditor-key", err));
+	LS_TRY(check_referee(o, err));
 	LS_TRY(open_players(o, player, err));
 	LS_TRY(ls_player_accuse(player[1], found, err));
 	if (!*found)
 		goto done;
 	LS_TRY(make_terms(o, &terms, err));
 	LS_TRY(ls_game_open(&game, terms.data, terms.len, err));
-	LS_TRY(play(game, player, turns, &count, err));
+	LS_TRY(play(o, game, player, turns, &count, err));
 	ls_game_decision(game, out);
 	status = ls_evidence_encode(evidence, &terms, turns, count);
 	if (status != LS_OK)

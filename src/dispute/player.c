@@ -1,7 +1,7 @@
 /* A player's turns, from the claim down to the op. */
 #include "dispute/player.h"
 
-#define TURN_MAX (1u << 20)
+#define PAYLOAD_MAX (LS_TURN_BYTES_MAX - 1024) /* beside head, signature and receipt */
 #define LEAF_MAX (1u << 20)
 
 const ls_program *ls_dispute__program(const ls_player *p, uint64_t step)
@@ -468,6 +468,7 @@ static ls_status payload(ls_player *p, const ls_game_view *v, ls_buf *out, ls_er
 	case LS_TURN_OPEN: return ls_dispute__turn_open(p, v, out, err);
 	case LS_TURN_STATE: return turn_state(p, v, out, err);
 	case LS_TURN_LOSS: return turn_loss(p, v, out, err);
+	case LS_TURN_SILENCE: break; // the referee's
 	}
 	return LS_ERR_INTERNAL;
 }
@@ -477,13 +478,13 @@ ls_status ls_player_turn(ls_player *p, const ls_game *game, ls_buf *out, ls_erro
 	ls_game_view v;
 	ls_status status;
 	ls_buf bytes;
-	ls_buf_init(&bytes, TURN_MAX);
+	ls_buf_init(&bytes, PAYLOAD_MAX);
 	ls_game_look(game, &v);
 	if (v.role != p->o.role)
 		return ls_error_set(err, LS_ERR_USAGE, "it is not this player's turn");
 	LS_TRY(payload(p, &v, &bytes, err));
 	if (bytes.status != LS_OK) {
-		status = ls_error_set(err, bytes.status, "turn %d: more than a turn may hold, %u bytes", (int)v.kind, TURN_MAX);
+		status = ls_error_set(err, bytes.status, "turn %d: more than a turn may hold, %u bytes", (int)v.kind, PAYLOAD_MAX);
 		goto done;
 	}
 	LS_TRY(ls_turn_make(out, game, bytes.data, bytes.len, p->o.key, err));

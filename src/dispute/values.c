@@ -198,18 +198,63 @@ done:
 	return status;
 }
 
+/* ---- sums ---- */
+
+static bool is_pinned(const noting *n)
+{
+	return ls_op_find(n->op->kind)->class == LS_OP_PRODUCT && ls_plan_spec(n->p->o.plan)->arithmetic.mode == LS_JOB_PINNED;
+}
+
+static void put_children(noting *n, ls_buf *out)
+{
+	const ls_game_view *v = n->v;
+	int64_t child = ls_sum_child(v->sum_terms), end = v->sum_first + v->sum_terms, i, j;
+	ls_product product;
+	ls_op_find(n->op->kind)->product(n->program, n->op, &product);
+	ls_product_locate(&product, v->element, &i, &j);
+	for (int64_t at = v->sum_first; at < end; at += child) {
+		ls_sum sum;
+		ls_product_sum_terms(&n->reader, &product, i, j, at, end - at < child ? end - at : child, &sum);
+		ls_sum_encode(out, &sum);
+	}
+}
+
+static void put_states(noting *n, ls_buf *out)
+{
+	ls_product product;
+	ls_pinned_state state = LS_PINNED_STATE_START;
+	int64_t all, i, j;
+	ls_op_find(n->op->kind)->product(n->program, n->op, &product);
+	ls_product_locate(&product, n->v->element, &i, &j);
+	all = ls_product_all_terms(&product);
+	for (int64_t at = 0; at < all; at += LS_SUM_FAN) {
+		ls_product_pinned_terms(&n->reader, &product, i, j, at, all - at < LS_SUM_FAN ? all - at : LS_SUM_FAN, &state);
+		ls_pinned_encode(out, &state);
+	}
+}
+
+static bool never_given(void *context, double *sum)
+{
+	return false;
+}
+
+static void put_part(void *context, double sum)
+{
+	ls_part_encode(context, sum);
+}
+
 ls_status ls_dispute__turn_sums(ls_player *p, const ls_game_view *v, ls_buf *out, ls_error *err)
 {
-	int64_t child = ls_sum_child(v->sum_terms), end = v->sum_first + v->sum_terms;
-	ls_product product;
+	ls_parts parts = {.context = out, .given = never_given, .made = put_part};
 	noting n;
 	ls_status status = open_noting(&n, p, v, err);
-	if (status == LS_OK)
-		ls_op_find(n.op->kind)->product(n.program, n.op, &product);
-	for (int64_t at = v->sum_first; status == LS_OK && at < end; at += child) {
-		ls_sum sum;
-		ls_product_partial(&n.reader, &product, v->element, at, end - at < child ? end - at : child, &sum);
-		ls_sum_encode(out, &sum);
+	if (status == LS_OK && is_pinned(&n)) {
+		put_states(&n, out);
+	} else if (status == LS_OK && v->parts) {
+		n.reader.parts = &parts;
+		ls_op_find(n.op->kind)->element(&n.reader, v->output, v->element);
+	} else if (status == LS_OK) {
+		put_children(&n, out);
 	}
 	close_noting(&n);
 	return status;
@@ -217,30 +262,64 @@ ls_status ls_dispute__turn_sums(ls_player *p, const ls_game_view *v, ls_buf *out
 
 /* ---- the last turn ---- */
 
-/* Chunks of one tensor that were read, each with its path. */
+/* u32 count ‖ the hashes that show the leaves that are marked. */
+static ls_status put_proof(noting *n, ls_buf *out, const ls_hash *hash, uint64_t size, const uint64_t *index, size_t count, ls_error *err)
+{
+	size_t room = count * LS_PROOF_MAX, made = 0;
+	ls_hash *proof = ls_alloc(room, sizeof *proof);
+	ls_status status = proof ? ls_multiproof_make(proof, room, &made, hash, size, index, count, n->p->rerun.hasher) : LS_ERR_NOMEM;
+	ls_buf_u32(out, (uint32_t)made);
+	for (size_t i = 0; status == LS_OK && i < made; i++)
+		ls_buf_bytes(out, proof[i].byte, LS_HASH_BYTES);
+	ls_free(proof);
+	return status == LS_OK ? status : ls_error_set(err, status, "could not make a proof of %zu leaves", count);
+}
+
+/* Numbers of what is marked, ascending; freed by ls_free. */
+static uint64_t *marked(const bool *mark, uint64_t size, size_t *count)
+{
+	uint64_t *index;
+	*count = 0;
+	for (uint64_t i = 0; i < size; i++)
+		*count += mark[i];
+	index = ls_alloc(*count, sizeof *index);
+	for (uint64_t i = 0, at = 0; index && i < size; i++)
+		if (mark[i])
+			index[at++] = i;
+	return index;
+}
+
+static int words_in(int64_t words, uint64_t chunk)
+{
+	int64_t left = words - (int64_t)chunk * LS_CHUNK_WORDS;
+	return (int)(left < LS_CHUNK_WORDS ? left : LS_CHUNK_WORDS);
+}
+
+/* Chunks of one tensor that were read, and what shows them to be its. */
 static ls_status put_tensor(noting *n, int input, ls_buf *out, ls_error *err)
 {
-	int64_t words = input_words(n, input), chunks = ls_chunk_count(words);
-	uint32_t count = 0;
+	int64_t words = input_words(n, input);
+	uint64_t chunks = (uint64_t)ls_chunk_count(words), *index;
+	size_t count;
 	ls_status status = LS_OK;
-	ls_hash *hash = ls_alloc((size_t)chunks, sizeof *hash);
-	if (!hash)
-		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %lld chunks", (long long)chunks);
-	for (int64_t c = 0; c < chunks; c++) {
-		int64_t left = words - c * LS_CHUNK_WORDS;
-		count += n->used[input][c];
-		LS_TRY(ls_chunk_hash(&hash[c], n->words[input] + c * LS_CHUNK_WORDS, (int)(left < LS_CHUNK_WORDS ? left : LS_CHUNK_WORDS), n->p->rerun.hasher));
+	ls_hash *hash = ls_alloc(chunks, sizeof *hash);
+	index = marked(n->used[input], chunks, &count);
+	if (!hash || !index) {
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu chunks", (unsigned long long)chunks);
+		goto done;
 	}
-	ls_buf_u32(out, count);
-	for (int64_t c = 0; c < chunks; c++) {
-		int64_t left = words - c * LS_CHUNK_WORDS;
-		if (!n->used[input][c])
-			continue;
-		ls_buf_u64(out, (uint64_t)c);
-		put_words(out, n->words[input] + c * LS_CHUNK_WORDS, left < LS_CHUNK_WORDS ? left : LS_CHUNK_WORDS);
-		LS_TRY(ls_dispute__put_path(n->p, out, hash, (uint64_t)chunks, (uint64_t)c, err));
+	ls_buf_u32(out, (uint32_t)count);
+	if (!count)
+		goto done;
+	for (uint64_t c = 0; c < chunks; c++)
+		LS_TRY(ls_chunk_hash(&hash[c], n->words[input] + c * LS_CHUNK_WORDS, words_in(words, c), n->p->rerun.hasher));
+	for (size_t i = 0; i < count; i++) {
+		ls_buf_u64(out, index[i]);
+		put_words(out, n->words[input] + index[i] * LS_CHUNK_WORDS, words_in(words, index[i]));
 	}
+	LS_TRY(put_proof(n, out, hash, chunks, index, count, err));
 done:
+	ls_free(index);
 	ls_free(hash);
 	return status;
 }
@@ -316,26 +395,41 @@ static ls_status open_data(noting *n, data_tree *d, ls_error *err)
 
 static ls_status put_data(noting *n, data_tree *d, ls_buf *out, ls_error *err)
 {
-	uint32_t count = 0;
-	ls_status status = hash_data(n, d, err);
+	size_t count = 0;
+	uint64_t *index = marked(n->data, d->leaves - 1, &count);
+	ls_status status = index ? hash_data(n, d, err) : ls_error_set(err, LS_ERR_NOMEM, "no memory for the data that was read");
 	if (status != LS_OK)
-		return status;
+		goto done;
 	ls_dispute__put_bytes(out, d->leaf.data, d->leaf.len);
 	LS_TRY(ls_dispute__put_path(n->p, out, d->hash, d->leaves, 0, err));
-	for (uint64_t i = 0; i + 1 < d->leaves; i++)
-		count += n->data[i];
-	ls_buf_u32(out, count);
-	for (uint64_t i = 0; i + 1 < d->leaves; i++) {
+	ls_buf_u32(out, (uint32_t)count);
+	for (size_t i = 0; i < count; i++) {
 		const uint8_t *bytes;
-		size_t len = data_part(d, n, i, &bytes);
-		if (!n->data[i])
-			continue;
-		ls_buf_u64(out, i);
+		size_t len = data_part(d, n, index[i], &bytes);
+		ls_buf_u64(out, index[i]);
 		ls_buf_bytes(out, bytes, len);
-		LS_TRY(ls_dispute__put_path(n->p, out, d->hash, d->leaves, i + 1, err));
+		index[i]++; // leaf 0 comes before the chunks
 	}
+	LS_TRY(put_proof(n, out, d->hash, d->leaves, index, count, err));
 done:
+	ls_free(index);
 	return status;
+}
+
+/* Of the blocks of a long sum only the one in question is read. */
+typedef struct counted {
+	int64_t at, part;
+} counted;
+
+static bool all_but_one(void *context, double *sum)
+{
+	counted *c = context;
+	*sum = 0;
+	return c->at++ != c->part;
+}
+
+static void forget_part(void *context, double sum)
+{
 }
 
 /* Runs the definition, so that what it reads is noted. */
@@ -343,20 +437,19 @@ static void read_all(noting *n)
 {
 	const ls_op_def *def = ls_op_find(n->op->kind);
 	const ls_game_view *v = n->v;
+	counted c = {0, v->part};
+	ls_parts parts = {.context = &c, .given = all_but_one, .made = forget_part};
 	ls_product product;
 	ls_sum sum;
 	int64_t i, j;
 	if (def->class != LS_OP_PRODUCT) {
+		n->reader.parts = v->parts ? &parts : NULL;
 		def->element(&n->reader, v->output, v->element);
 		return;
 	}
-	def->product(n->program, n->op, &product);
-	if (ls_plan_spec(n->p->o.plan)->arithmetic.mode == LS_JOB_PINNED) {
-		ls_product_locate(&product, v->element, &i, &j);
-		ls_product_pinned(&n->reader, &product, i, j, LS_GRID_MAX);
-	} else {
-		ls_product_partial(&n->reader, &product, v->element, v->sum_first, v->sum_terms, &sum);
-	}
+	def->product(n->program, n->op, &product); // the same words whatever the mode makes of them
+	ls_product_locate(&product, v->element, &i, &j);
+	ls_product_sum_terms(&n->reader, &product, i, j, v->sum_first, v->sum_terms, &sum);
 }
 
 ls_status ls_dispute__turn_open(ls_player *p, const ls_game_view *v, ls_buf *out, ls_error *err)

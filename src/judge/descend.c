@@ -418,7 +418,7 @@ static void compare_chunks(ls_game *g)
 	if (g->def->class == LS_OP_PRODUCT && g->job.mode == LS_JUDGE__LOGGED)
 		ls_judge__expect(g, LS_ROLE_AUDITOR, LS_TURN_ENTRY);
 	else
-		ls_judge__enter_element(g);
+		ls_judge__enter_sums(g);
 }
 
 bool ls_judge__take_chunk(ls_game *g, int side, ls_cursor *c)

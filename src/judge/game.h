@@ -26,6 +26,7 @@ struct ls_game {
 	/* the transcript */
 	ls_hash last; /* hash of the last turn */
 	uint32_t turns;
+	uint64_t clock; /* of the last receipt */
 	ls_role role;
 	ls_turn_kind kind;
 	bool over;
@@ -68,6 +69,9 @@ struct ls_game {
 	int64_t sum_first, sum_terms;
 	bool has_sum;
 	ls_sum sum[2], children[2][LS_SUM_FAN];
+	/* sums that are shown as one list: states of a pinned sum, or blocks of an rsum */
+	int64_t parts, part; /* part: −1 until one is in question */
+	uint8_t *list[2];
 };
 
 /* Each takes the payload of its turn; false where it is not acceptable, and then has changed nothing. */
@@ -92,13 +96,19 @@ bool ls_judge__included(ls_game *g, ls_cursor *c, const ls_hash *root, uint64_t 
 bool ls_judge__leaf_is(ls_game *g, const ls_hash *expected, const void *leaf, size_t len);
 /* After the claim's place is settled: step, state before and what each side says comes after. */
 void ls_judge__enter_step(ls_game *g, uint64_t step);
+ls_judge_rules ls_judge__rules(const ls_game *g);
+/* What a reader needs beside where it reads from. */
+ls_reader ls_judge__reader(const ls_game *g);
+/* The rule on the two words, given what the element must be. */
+void ls_judge__rule(ls_game *g, const ls_judgement *judgement);
+/* ---- sums: src/judge/sums.c ---- */
 /* After an element of the op's output is named and its entry, if any, known. */
-void ls_judge__enter_element(ls_game *g);
-/* The bound of the disputed product. */
-ls_bound ls_judge__bound(const ls_game *g);
-/* The rule on two words, given the element's exact sums. */
-void ls_judge__rule_product(ls_game *g, const ls_sum *sum);
-/* Whether a side's word follows from these sums; on the road of an entry, whether what it says of the entry does. */
-bool ls_judge__consistent(const ls_game *g, int side, const ls_sum *sum);
+void ls_judge__enter_sums(ls_game *g);
+bool ls_judge__is_pinned(const ls_game *g);
+/* Bytes of one item of a list. */
+size_t ls_judge__item(const ls_game *g);
+/* After one leaf of sums has been computed: who is wrong about it. */
+void ls_judge__rule_sum(ls_game *g, const ls_sum *sum);
+void ls_judge__rule_item(ls_game *g, const uint8_t *item);
 
 #endif

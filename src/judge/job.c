@@ -106,5 +106,6 @@ bool ls_judge__job_read(ls_judge__job *out, const uint8_t *bytes, size_t len)
 	memcpy(out->data.byte, binding + 64, 32);
 	memcpy(out->import.byte, binding + 96, 32);
 	memcpy(out->trainer, binding + 168, 32);
+	memcpy(out->referee, binding + 200, 32);
 	return true;
 }

@@ -20,7 +20,7 @@ typedef struct ls_judge__job {
 	ls_encoding encoding;
 	int64_t depth;
 	ls_hash program, init, data, import;
-	uint8_t trainer[32];
+	uint8_t trainer[32], referee[32];
 } ls_judge__job;
 
 /* False where the bytes are no job that this version knows. */

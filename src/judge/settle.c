@@ -2,22 +2,9 @@
  * op's element, the state root and the loss of the metrics. */
 #include "judge/game.h"
 
-#include "num/wide.h"
-
 #include <stdio.h>
 
 /* ---- entry ---- */
-
-static ls_bound bound_of(const ls_game *g)
-{
-	ls_arithmetic a = {.fp32 = g->job.fp32, .depth = g->job.depth};
-	return ls_product_promise(&a, &g->product);
-}
-
-ls_bound ls_judge__bound(const ls_game *g)
-{
-	return bound_of(g);
-}
 
 /* A leaf of the log names its step, op and frame itself, so that neither index nor size of the path needs to be known. */
 static bool frame_included(ls_game *g, ls_cursor *c, uint32_t frame, const uint8_t *bytes, size_t len)
@@ -60,175 +47,40 @@ bool ls_judge__take_entry(ls_game *g, int side, ls_cursor *c)
 	if (g->entry_road && entry < 0)
 		ls_judge__end(g, LS_RULING_AUDITOR_WRONG, "the rounding log has no entry where the auditor says that one is forged");
 	else
-		ls_judge__enter_element(g);
+		ls_judge__enter_sums(g);
 	return true;
 }
 
 /* ---- the rule ---- */
 
-static const char forged_text[] = "the rounding log's entry names a value that no honest platform reaches";
-
-static ls_entry_kind judge_sum(const ls_game *g, const ls_sum *sum, float *value)
+ls_judge_rules ls_judge__rules(const ls_game *g)
 {
-	int bits = g->record.output[0].bits;
-	if (g->entry >= 0)
-		return ls_sum_judge(sum, bound_of(g), bits, g->entry, value);
-	*value = ls_sum_round(sum, bits);
-	return LS_ENTRY_REDUNDANT;
+	static const ls_judge_mode mode[] = {[LS_JUDGE__LOGGED] = LS_JUDGE_LOGGED, [LS_JUDGE__PLAIN] = LS_JUDGE_EXACT,
+	                                     [LS_JUDGE__EXACT] = LS_JUDGE_EXACT, [LS_JUDGE__PINNED] = LS_JUDGE_PINNED};
+	return (ls_judge_rules){.mode = mode[g->job.mode], .arithmetic = {.fp32 = g->job.fp32, .depth = g->job.depth}};
 }
 
-bool ls_judge__consistent(const ls_game *g, int side, const ls_sum *sum)
+ls_reader ls_judge__reader(const ls_game *g)
 {
-	float value;
-	bool forged = judge_sum(g, sum, &value) == LS_ENTRY_FORGED;
-	if (g->entry_road)
-		return forged == (side == LS_JUDGE__AUDITOR);
-	return ls_bits_f32(value) == g->word[side] && !(forged && side == LS_JUDGE__TRAINER);
+	return (ls_reader){.program = g->program, .op = ls_program_op(g->program, ls_program_ops(g->program) - 1), .step = g->step};
 }
 
-static void admissible(ls_game *g, uint32_t word)
+void ls_judge__rule(ls_game *g, const ls_judgement *j)
 {
-	g->result.has_words = true;
-	g->result.admissible_word = word;
-}
-
-void ls_judge__rule_product(ls_game *g, const ls_sum *sum)
-{
-	float value;
-	bool forged = judge_sum(g, sum, &value) == LS_ENTRY_FORGED;
+	static const char forged_text[] = "the rounding log's entry names a value that no honest platform reaches";
+	bool forged = j->entry == LS_ENTRY_FORGED;
 	if (g->entry_road) {
 		ls_judge__end_wrong(g, forged, !forged, forged ? forged_text : "the rounding log's entry names an admissible value");
 		return;
 	}
-	admissible(g, ls_bits_f32(value));
+	g->result.has_words = true;
+	g->result.admissible_word = j->word;
 	if (forged)
-		ls_judge__end_wrong(g, true, g->word[1] != ls_bits_f32(value), forged_text);
+		ls_judge__end_wrong(g, true, g->word[1] != j->word, forged_text);
 	else
-		ls_judge__end_wrong(g, g->word[0] != ls_bits_f32(value), g->word[1] != ls_bits_f32(value),
-		                    "the exact sum of products, with the rounding log's entry where there is one, admits one value");
-}
-
-/* ---- partial sums ---- */
-
-int64_t ls_sum_child(int64_t terms)
-{
-	int64_t child = 1;
-	while (child * LS_SUM_FAN < terms)
-		child *= LS_SUM_FAN;
-	return child;
-}
-
-void ls_sum_encode(ls_buf *out, const ls_sum *sum)
-{
-	for (int i = 0; i < LS_WIDE_LIMBS; i++)
-		ls_buf_u64(out, sum->e.limb[i]);
-	for (int i = 0; i < LS_WIDE_LIMBS; i++)
-		ls_buf_u64(out, sum->s.limb[i]);
-	ls_buf_u8(out, sum->non_finite);
-}
-
-/* 2^21 terms below 2^554 units stay below 2^600; numbers beyond are nobody's sums, and the arithmetic that follows need not
- * cope with them. */
-#define SUM_TOP 600
-
-static bool read_sum(ls_cursor *c, ls_sum *out)
-{
-	ls_wide magnitude;
-	uint8_t flag;
-	*out = (ls_sum){0};
-	for (int i = 0; i < LS_WIDE_LIMBS; i++)
-		out->e.limb[i] = ls_cursor_u64(c);
-	for (int i = 0; i < LS_WIDE_LIMBS; i++)
-		out->s.limb[i] = ls_cursor_u64(c);
-	flag = ls_cursor_u8(c);
-	out->non_finite = flag == 1;
-	magnitude = out->e;
-	ls_num__wide_abs(&magnitude);
-	return !c->failed && flag <= 1 && ls_num__wide_top(&magnitude) < SUM_TOP && ls_num__wide_top(&out->s) < SUM_TOP;
-}
-
-static bool same_sum(const ls_sum *a, const ls_sum *b)
-{
-	return !memcmp(&a->e, &b->e, sizeof a->e) && !memcmp(&a->s, &b->s, sizeof a->s) && a->non_finite == b->non_finite;
-}
-
-static int64_t child_count(const ls_game *g)
-{
-	int64_t child = ls_sum_child(g->sum_terms);
-	return (g->sum_terms + child - 1) / child;
-}
-
-static void add_up(const ls_sum *children, int64_t count, ls_sum *out)
-{
-	*out = (ls_sum){0};
-	for (int64_t i = 0; i < count; i++) {
-		ls_num__wide_add(&out->e, &children[i].e);
-		ls_num__wide_add(&out->s, &children[i].s);
-		out->non_finite |= children[i].non_finite;
-	}
-}
-
-static void enter_terms(ls_game *g, int64_t first, int64_t terms)
-{
-	g->sum_first = first;
-	g->sum_terms = terms;
-	if (terms > LS_SUM_FAN)
-		ls_judge__expect(g, LS_ROLE_TRAINER, LS_TURN_SUMS);
-	else
-		ls_judge__expect(g, LS_ROLE_AUDITOR, LS_TURN_OPEN);
-}
-
-void ls_judge__enter_element(ls_game *g)
-{
-	g->has_sum = false;
-	if (g->def->class == LS_OP_PRODUCT && g->job.mode != LS_JUDGE__PINNED)
-		enter_terms(g, 0, ls_product_all_terms(&g->product));
-	else
-		ls_judge__expect(g, LS_ROLE_AUDITOR, LS_TURN_OPEN);
-}
-
-/* Both have shown the parts of their node: they must make up the node, and at the top they must make up the word. */
-static void compare_sums(ls_game *g)
-{
-	int64_t count = child_count(g), child = ls_sum_child(g->sum_terms), at = 0, left;
-	ls_sum whole[2];
-	bool good[2];
-	for (int side = 0; side < 2; side++) {
-		add_up(g->children[side], count, &whole[side]);
-		good[side] = g->has_sum ? same_sum(&whole[side], &g->sum[side]) : ls_judge__consistent(g, side, &whole[side]);
-	}
-	if (!good[0] || !good[1]) {
-		ls_judge__end_wrong(g, !good[0], !good[1], "its own partial sums do not make up what it said of the element");
-		return;
-	}
-	while (at < count && same_sum(&g->children[0][at], &g->children[1][at]))
-		at++;
-	if (at == count) { // equal parts make up one sum, of which two different things cannot follow
-		ls_judge__end(g, LS_RULING_EVIDENCE_INVALID, "equal partial sums of different values");
-		return;
-	}
-	for (int side = 0; side < 2; side++)
-		g->sum[side] = g->children[side][at];
-	g->has_sum = true;
-	left = g->sum_terms - at * child;
-	enter_terms(g, g->sum_first + at * child, left < child ? left : child);
-}
-
-bool ls_judge__take_sums(ls_game *g, int side, ls_cursor *c)
-{
-	int64_t count = child_count(g);
-	ls_sum children[LS_SUM_FAN];
-	for (int64_t i = 0; i < count; i++)
-		if (!read_sum(c, &children[i]))
-			return false;
-	if (!ls_cursor_done(c))
-		return false;
-	memcpy(g->children[side], children, (size_t)count * sizeof *children);
-	if (side == LS_JUDGE__TRAINER)
-		ls_judge__expect(g, LS_ROLE_AUDITOR, LS_TURN_SUMS);
-	else
-		compare_sums(g);
-	return true;
+		ls_judge__end_wrong(g, g->word[0] != j->word, g->word[1] != j->word,
+		                    g->entry >= 0 ? "the op's definition, with the rounding log's entry, admits one value"
+		                                  : "the op's definition admits one value");
 }
 
 /* ---- state root and loss ---- */

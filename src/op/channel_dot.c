@@ -23,6 +23,11 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 	return ls_op__round(r, 0, ls_op__channel_rsum(r, &ls_reader_input(r, 0)->shape, index, product, 0));
 }
 
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	return ls_op__channel_parts(&ls_op__input(program, op, 0)->shape);
+}
+
 const ls_op_def ls_op__channel_dot = {
 	.kind = "channel_dot",
 	.class = LS_OP_SUM,
@@ -31,4 +36,5 @@ const ls_op_def ls_op__channel_dot = {
 	.output_names = (const char *const[]){""},
 	.infer = infer,
 	.element = element,
+	.parts = parts,
 };

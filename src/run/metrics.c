@@ -73,7 +73,7 @@ static ls_status parse(const char *text, size_t len, ls_metrics *m, char *platfo
 	                    &seconds, "platform", &name) &&
 	       strlen(bits) == 8 && strspn(bits, "0123456789abcdef") == 8 && sscanf(bits, "%x", &value) == 1 && step > 0 &&
 	       same_loss(loss, ls_f32_bits(value));
-	if (!good && errno == ENOMEM) {
+	if (errno == ENOMEM) {
 		json_decref(line);
 		return LS_ERR_NOMEM;
 	}

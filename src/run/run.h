@@ -55,6 +55,15 @@ ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_e
 
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
+#define LS_RUN__SNAPSHOT_MAX (UINT64_C(1) << 36) /* bytes */
+/* The bytes of a snapshot; `out` is reset first. */
+ls_status ls_run__encode_snapshot(ls_buf *out, uint64_t step, ls_exec *exec, ls_error *err);
+
+/* A head over all leaves so far, and the file it goes into. */
+typedef struct ls_run__head_file {
+	char name[64], text[LS_SIGNED_HEAD_TEXT_SIZE];
+} ls_run__head_file;
+ls_status ls_run__encode_head(const ls_run *run, ls_run__head_file *out, ls_error *err);
 void ls_run__snapshot_name(char out[LS_RUN__SNAPSHOT_NAME], uint64_t step);
 
 #endif

@@ -4,7 +4,6 @@
 
 /* A snapshot file: "ls1/snapshot" ‖ step u64 ‖ tensors u32 ‖ per tensor name, dtype u8, rank u8, dims u64 …, words. */
 static const char tag[] = "ls1/snapshot";
-#define SNAPSHOT_MAX (UINT64_C(1) << 36)
 
 void ls_run__snapshot_name(char out[LS_RUN__SNAPSHOT_NAME], uint64_t step)
 {
@@ -30,31 +29,35 @@ static void describe(ls_buf *out, const ls_value *v)
 		ls_buf_u64(out, (uint64_t)v->shape.dim[d]);
 }
 
-ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err)
+ls_status ls_run__encode_snapshot(ls_buf *out, uint64_t step, ls_exec *exec, ls_error *err)
 {
-	ls_status status;
 	const ls_program *program = ls_exec_program(exec);
-	char name[LS_RUN__SNAPSHOT_NAME], path[LS_PATH_MAX];
-	ls_buf out;
-	ls_buf_init(&out, SNAPSHOT_MAX);
-	ls_buf_bytes(&out, tag, sizeof tag - 1);
-	ls_buf_u64(&out, step);
-	ls_buf_u32(&out, (uint32_t)ls_program_states(program));
+	ls_buf_reset(out);
+	ls_buf_bytes(out, tag, sizeof tag - 1);
+	ls_buf_u64(out, step);
+	ls_buf_u32(out, (uint32_t)ls_program_states(program));
 	for (int s = 0; s < ls_program_states(program); s++) {
 		const ls_value *v = ls_program_value(program, s);
 		int64_t count = ls_shape_count(&v->shape);
-		describe(&out, v);
-		ls_buf_bytes(&out, ls_exec_state(exec, s), (size_t)count * 4);
-		if (out.status == LS_OK)
-			swap_words(out.data + out.len - count * 4, ls_exec_state(exec, s), count);
+		describe(out, v);
+		ls_buf_bytes(out, ls_exec_state(exec, s), (size_t)count * 4);
+		if (out->status == LS_OK)
+			swap_words(out->data + out->len - count * 4, ls_exec_state(exec, s), count);
 	}
-	if (out.status != LS_OK) {
-		status = ls_error_set(err, out.status, "no memory for a snapshot of step %llu", (unsigned long long)step);
-		goto done;
-	}
+	if (out->status != LS_OK)
+		return ls_error_set(err, out->status, "no memory for a snapshot of step %llu", (unsigned long long)step);
+	return LS_OK;
+}
+
+ls_status ls_run_write_snapshot(ls_run *run, uint64_t step, ls_exec *exec, ls_error *err)
+{
+	ls_status status;
+	char name[LS_RUN__SNAPSHOT_NAME];
+	ls_buf out;
+	ls_buf_init(&out, LS_RUN__SNAPSHOT_MAX);
+	LS_TRY(ls_run__encode_snapshot(&out, step, exec, err));
 	ls_run__snapshot_name(name, step);
-	LS_TRY(ls_run__path(run, name, path, err));
-	LS_TRY(ls_file_write(path, out.data, out.len, err));
+	LS_TRY(ls_run__write_file(run, name, out.data, out.len, err));
 done:
 	ls_buf_free(&out);
 	return status;

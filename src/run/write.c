@@ -341,17 +341,25 @@ done:
 	return status;
 }
 
-ls_status ls_run_write_head(ls_run *run, ls_error *err)
+ls_status ls_run__encode_head(const ls_run *run, ls_run__head_file *out, ls_error *err)
 {
 	ls_status status;
 	ls_head head = {.run = run->id, .size = run->leaves};
 	ls_signed_head signed_head;
-	char text[LS_SIGNED_HEAD_TEXT_SIZE], name[64];
 	LS_TRY(ls_run_root(run, run->leaves, &head.root, err));
 	LS_TRY(ls_signed_head_make(&signed_head, &head, run->key, err));
-	ls_signed_head_encode(text, &signed_head);
-	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)head.size);
-	LS_TRY(ls_run__write_file(run, name, text, strlen(text), err));
+	ls_signed_head_encode(out->text, &signed_head);
+	snprintf(out->name, sizeof out->name, "heads/%llu", (unsigned long long)head.size);
+done:
+	return status;
+}
+
+ls_status ls_run_write_head(ls_run *run, ls_error *err)
+{
+	ls_status status;
+	ls_run__head_file head;
+	LS_TRY(ls_run__encode_head(run, &head, err));
+	LS_TRY(ls_run__write_file(run, head.name, head.text, strlen(head.text), err));
 	run->promised = run->leaves;
 done:
 	return status;

@@ -12,8 +12,9 @@ typedef struct trainer {
 	const ls_train_options *options;
 	ls_replay *replay;
 	ls_run *run;
+	ls_keeper *keeper; // opened with the first snapshot
 	ls_buf block, lines;
-	uint64_t kept[LS_SNAPSHOTS_LAST_MAX]; // steps of snapshots under LAST, oldest first
+	uint64_t kept[LS_SNAPSHOTS_LAST_MAX + 1]; // steps of snapshots under LAST, oldest first
 	int kept_count;
 	double last_snapshot;
 	bool taken; // a snapshot, by this call; the last was of taken_step
@@ -30,22 +31,33 @@ static void on_step(void *context, const ls_metrics *m)
 		t->options->on_step(t->options->context, m);
 }
 
+/* Waits for the seal before. Snapshots that LAST no longer keeps go only when those after them are on the disk. */
+static ls_status settle(trainer *t, ls_error *err)
+{
+	ls_status status;
+	LS_TRY(ls_keeper_wait(t->keeper, err));
+	while (t->options->snapshots.kind == LS_SNAPSHOTS_LAST && (uint64_t)t->kept_count > t->options->snapshots.n) {
+		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
+		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
+	}
+done:
+	return status;
+}
+
 static ls_status snapshot(trainer *t, uint64_t step, ls_error *err)
 {
 	ls_status status;
 	if (t->taken && t->taken_step == step)
 		return LS_OK; // a run that stops right after a snapshot
-	LS_TRY(ls_run_seal(t->run, step, ls_replay_exec(t->replay), err));
+	if (!t->keeper)
+		LS_TRY(ls_keeper_open(&t->keeper, t->run, err));
+	LS_TRY(settle(t, err));
+	LS_TRY(ls_keeper_seal(t->keeper, step, ls_replay_exec(t->replay), err));
 	t->last_snapshot = ls_clock_seconds();
 	t->taken = true;
 	t->taken_step = step;
-	if (t->options->snapshots.kind != LS_SNAPSHOTS_LAST || !step)
-		goto done;
-	while (t->kept_count && ((uint64_t)t->kept_count >= t->options->snapshots.n || t->kept_count == LS_SNAPSHOTS_LAST_MAX)) {
-		LS_TRY(ls_run_drop_snapshot(t->run, t->kept[0], err));
-		memmove(t->kept, t->kept + 1, (size_t)(--t->kept_count) * sizeof *t->kept);
-	}
-	t->kept[t->kept_count++] = step;
+	if (t->options->snapshots.kind == LS_SNAPSHOTS_LAST)
+		t->kept[t->kept_count++] = step; // settle() has made room
 done:
 	return status;
 }
@@ -54,7 +66,7 @@ static bool snapshot_due(const trainer *t, uint64_t first, uint64_t last)
 {
 	const ls_snapshot_policy *p = &t->options->snapshots;
 	if (p->kind == LS_SNAPSHOTS_LAST)
-		return ls_clock_seconds() - t->last_snapshot >= SNAPSHOT_SECONDS;
+		return ls_clock_seconds() - t->last_snapshot >= SNAPSHOT_SECONDS && !(t->keeper && ls_keeper_busy(t->keeper));
 	return last / p->n != (first - 1) / p->n;
 }
 
@@ -67,7 +79,8 @@ static ls_status start(trainer *t, ls_error *err)
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
 	LS_TRY(ls_run_append_leaf(t->run, &leaf, err));
-	LS_TRY(snapshot(t, 0, err));
+	LS_TRY(ls_run_seal(t->run, 0, ls_replay_exec(t->replay), err)); // before any step: until then it counts as unstarted
+	t->last_snapshot = ls_clock_seconds();
 done:
 	return status;
 }
@@ -198,11 +211,15 @@ static ls_status loop(trainer *t, ls_train_result *out, ls_error *err)
 	out->state_root = leaf->state;
 	out->diverged = !ls_exec_state_finite(ls_replay_exec(t->replay)); // a run that ended so does not go on
 	while (!ls_run_complete(t->run) && !out->diverged && !out->stopped) {
+		if (t->keeper && !ls_keeper_busy(t->keeper))
+			LS_TRY(ls_keeper_wait(t->keeper, err)); // a disk that is full is not trained for any longer
 		LS_TRY(one_leaf(t, ls_run_leaves(t->run), out, err));
 		out->stopped = t->options->stop && t->options->stop(t->options->context) && !ls_run_complete(t->run);
 	}
 	if (ls_run_leaves(t->run) > began)
 		LS_TRY(snapshot(t, out->steps, err));
+	if (t->keeper)
+		LS_TRY(settle(t, err));
 done:
 	return status;
 }
@@ -274,6 +291,7 @@ ls_status ls_train(const ls_job_plan *plan, ls_platform *platform, const ls_trai
 	LS_TRY(count_log(&t, out, err));
 	out->seconds = ls_clock_seconds() - start_time;
 done:
+	ls_keeper_free(t.keeper);
 	ls_run_free(t.run);
 	ls_replay_free(t.replay);
 	ls_buf_free(&t.block);

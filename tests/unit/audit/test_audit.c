@@ -295,7 +295,7 @@ static void test_wrong_use_is_refused(void **state)
 	ls_damage damage;
 	ls_run *run;
 	char dir[TEST_PATH];
-	static const uint64_t bad[][2] = {{0, 3}, {3, 0}, {4, 3}, {1, 8}, {8, 8}};
+	static const uint64_t bad[][2] = {{0, 3}, {8, 0}, {4, 3}, {1, 8}, {8, 8}};
 	tiny_open(&t, NULL);
 	trained(&t, "native", "run", (ls_train_options){0});
 	path_in(dir, t.dir, "run");
