@@ -40,7 +40,7 @@ static void after_op(void *context, ls_exec *exec, uint64_t step, int op, ls_ste
 {
 	ls_rerun *r = context;
 	const ls_program *program = ls_exec_program(exec);
-	if (r->o->lie && step > 0)
+	if (r->o->lie)
 		r->o->lie->after_op(r->o->lie->context, exec, step, op, log);
 	if (!r->gathers || step != r->wanted_step)
 		return;

@@ -20,8 +20,10 @@ static void tell(void *context, ls_exec *exec, uint64_t step, int op, ls_step_lo
 	const flip *f = context;
 	const ls_program *p = ls_exec_program(exec);
 	int value = ls_program_find(p, f->value);
+	if (step != f->step)
+		return;
 	assert_true(value >= 0);
-	if (step == f->step && ls_program_value(p, value)->op == op)
+	if (ls_program_value(p, value)->op == op)
 		((uint32_t *)ls_exec_value(exec, value))[f->element] ^= UINT32_C(1) << f->bit;
 }
 
@@ -167,8 +169,8 @@ static void test_every_byte_of_signed_evidence_counts(void **state)
 		memcpy(copy, s.evidence.data, s.evidence.len);
 		copy[i] ^= (uint8_t)(1 << i % 8);
 		assert_int_equal(judged(copy, s.evidence.len).ruling, LS_RULING_EVIDENCE_INVALID);
-		if (i >= s.evidence.len - 32)
-			continue;
+		if (i >= s.evidence.len - 32 || (i > 500 && i % 13))
+			continue; // signatures take their time, so of the many bytes behind the terms only some
 		mend(copy, s.evidence.len); // somebody who knows how the file is made
 		if (judged(copy, s.evidence.len).ruling != LS_RULING_EVIDENCE_INVALID)
 			print_message("byte %zu of %zu\n", i, s.evidence.len);
