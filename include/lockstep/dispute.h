@@ -8,6 +8,8 @@
 #include <lockstep/audit.h>
 #include <lockstep/game.h>
 
+#define LS_DISPUTE_DEADLINE 3600 /* seconds for a turn, where nobody says otherwise */
+
 typedef struct ls_player ls_player;
 
 typedef struct ls_player_options {

@@ -38,7 +38,7 @@ static ls_status check_referee(const ls_dispute_options *o, ls_error *err)
 
 static ls_status make_terms(const ls_dispute_options *o, ls_buf *out, ls_error *err)
 {
-	ls_terms t = {0};
+	ls_terms t = {.deadline = LS_DISPUTE_DEADLINE};
 	ls_status status;
 	t.job = ls_plan_bytes(o->plan, &t.job_len);
 	memcpy(t.trainer, ls_run_trainer_key(o->run), sizeof t.trainer);
