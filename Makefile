@@ -42,4 +42,4 @@ install: build ## into PREFIX (default /usr/local; DESTDIR is honoured)
 	@cmake --install build
 
 clean: ## remove what was built
-	@rm -rf build build-debug build-asan build-tsan
+	@rm -rf build build-debug build-asan build-tsan build-compilers build-foreign

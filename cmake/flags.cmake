@@ -1,6 +1,10 @@
 # One place for every flag that could change a bit. Nothing here may ever hold a fast-math flag (scripts/check-source).
 # -ffp-contract=off: a*b+c stays two operations; -frounding-math is not needed, the rounding mode is checked at start.
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing)
+# With -std=c17 gcc for s390x evaluates FP32 expressions in FP64, unless told otherwise; include/lockstep/num.h refuses that.
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+  add_compile_options(-fexcess-precision=fast)
+endif()
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter)
 add_compile_definitions(_GNU_SOURCE _FILE_OFFSET_BITS=64)
 if(CMAKE_SIZEOF_VOID_P LESS 8)

@@ -37,7 +37,8 @@ typedef struct ls_audit_result {
 	/* Over the same leaves with the replayed ones in place, so that it equals `root` iff those agree. With a forged or damaged
 	 * rounding log there is no leaf to put in place: then over the leaves before. */
 	ls_hash replayed_root;
-	uint64_t first_bad_step; /* 0 with a match */
+	bool has_bad_step;       /* a match has none, nor has damage that concerns no step */
+	uint64_t first_bad_step; /* 0 without; step 0 itself where the initial state differs */
 	uint64_t first, last;  /* steps replayed */
 	uint64_t corrections, entries, elements, exact;
 	char file[64];         /* DAMAGED, WITHHELD */

@@ -70,6 +70,7 @@ typedef struct ls_exec_options {
 #define LS_EXEC_OPTIONS_VERSION 1
 #define LS_EXEC_OPTIONS_INIT {.version = LS_EXEC_OPTIONS_VERSION}
 
+/* LS_ERR_INPUT where the platform's sums are deeper than arithmetic.depth allows (ls_platform_check_depth). */
 ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *err);
 void ls_exec_free(ls_exec *exec);
 
@@ -140,9 +141,11 @@ typedef struct ls_calibrate_options {
 	int trials; /* standard normal inputs per op, 1…65536 */
 } ls_calibrate_options;
 #define LS_CALIBRATE_OPTIONS_VERSION 1
+#define LS_CALIBRATE_BYTES_MAX (INT64_C(2) << 30) /* of the sums of one op's elements on all platforms, which are held at once */
 #define LS_CALIBRATE_OPTIONS_INIT {.version = LS_CALIBRATE_OPTIONS_VERSION, .trials = 4}
 
-/* Fills one row per kind, in the order of the program. LS_ERR_LIMIT where there are too many kinds. */
+/* Fills one row per kind, in the order of the program. LS_ERR_LIMIT where there are too many kinds, or an op is too large
+ * for LS_CALIBRATE_BYTES_MAX: before anything is computed. */
 ls_status ls_calibrate(ls_calibration rows[LS_CALIBRATIONS_MAX], int *count, const ls_calibrate_options *options, ls_error *err);
 
 #endif

@@ -36,6 +36,12 @@ typedef enum ls_job_mode {
 } ls_job_mode;
 
 typedef enum ls_job_pool { LS_JOB_POOL_MAX = 0, LS_JOB_POOL_AVG = 1 } ls_job_pool;
+typedef enum ls_job_activation {
+	LS_JOB_RELU = 0,
+	LS_JOB_TANH = 1,
+	LS_JOB_SIGMOID = 2,
+	LS_JOB_GELU = 3
+} ls_job_activation;
 typedef enum ls_job_head { LS_JOB_HEAD_CIFAR = 0, LS_JOB_HEAD_TORCHVISION = 1 } ls_job_head;
 typedef enum ls_job_schedule { LS_JOB_CONSTANT = 0, LS_JOB_STEP = 1, LS_JOB_COSINE = 2 } ls_job_schedule;
 typedef enum ls_job_compute { LS_JOB_FP64 = 0, LS_JOB_FP32 = 1 } ls_job_compute;
@@ -64,6 +70,7 @@ typedef struct ls_job_spec {
 		uint64_t classes;
 		ls_job_list hidden; /* widths of hidden layers; empty where not given */
 		uint32_t pool;      /* ls_job_pool */
+		uint32_t activation; /* ls_job_activation */
 		double width;       /* factor of channels */
 		uint32_t head;      /* ls_job_head */
 		/* safetensors file that the weights start from; empty where not given; never part of the signed bytes, which

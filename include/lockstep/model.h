@@ -13,6 +13,14 @@
 /* What follows the convolutions of vgg: one dense layer, or torchvision's pooling to 7×7 and three. */
 typedef enum ls_model_head { LS_MODEL_HEAD_CIFAR = 0, LS_MODEL_HEAD_TORCHVISION = 1 } ls_model_head;
 
+/* What stands between the layers of mlp and lenet5. */
+typedef enum ls_model_activation {
+	LS_MODEL_RELU = 0,
+	LS_MODEL_TANH = 1,
+	LS_MODEL_SIGMOID = 2,
+	LS_MODEL_GELU = 3
+} ls_model_activation;
+
 typedef struct ls_model_options {
 	int version;
 	const char *arch;
@@ -20,6 +28,7 @@ typedef struct ls_model_options {
 	int64_t hidden[LS_MODEL_HIDDEN_MAX]; /* mlp */
 	int hidden_count;
 	bool average_pool; /* lenet5: average instead of max pooling */
+	ls_model_activation activation; /* mlp, lenet5 */
 	double width_scale; /* vgg, resnet: factor of all channels, > 0 */
 	ls_model_head head; /* vgg */
 	int64_t channels, height, width; /* one sample */

@@ -13,8 +13,8 @@
 #ifdef __FAST_MATH__
 #error "Lockstep cannot be compiled with fast-math: it changes bits"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2
-#error "Lockstep needs each operation rounded to its own type (on 32-bit x86: -msse2 -mfpmath=sse)"
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0
+#error "Lockstep needs each operation rounded to its own type (s390x: -fexcess-precision=fast; 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
 
 /* ---- grids: FP32 with the low 32−bits mantissa bits zero; bits = 16…32 (a precondition of all that take it) ---- */

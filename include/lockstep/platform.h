@@ -26,6 +26,9 @@ ls_pool *ls_platform_pool(ls_platform *platform);
 /* Names of all platforms this build knows; index ≥ count gives NULL. */
 const char *ls_platform_at(int index);
 
+/* Whether the platform's sums keep within the job's depth in every product that it bounds; LS_ERR_INPUT, with the depth that
+ * would do, where they do not. */
+ls_status ls_platform_check_depth(const char *name, const ls_program *program, const ls_arithmetic *arithmetic, ls_error *err);
 /* Computes a product; flags are complete and sorted on return. No allocation once sizes have been seen. */
 ls_status ls_platform_product(ls_platform *platform, const ls_product_call *call, ls_error *err);
 /* Computes any other op (not commit): the table's kernel where there is one, else the reference. */

@@ -37,6 +37,7 @@ FIELDS = [
     Field("model.classes", "u", 2, 65536),
     Field("model.hidden", "l", 1, 65536, [], unset=True),
     Field("model.pool", "s", words=("max", "avg")),
+    Field("model.activation", "s", words=("relu", "tanh", "sigmoid", "gelu")),
     Field("model.width", "r", 0.001, 16),
     Field("model.head", "s", words=("cifar", "torchvision")),
     Field("data.format", "s", 1, 32, pattern=WORD),

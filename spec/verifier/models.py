@@ -59,6 +59,10 @@ class Net:
     def op(self, kind, x, name, *ints):
         return self.program.append(kind, name, [x], ints)
 
+    def activation(self, x, number):
+        kind = self.job["model.activation"]
+        return self.op(kind, x, f"{kind}{number}")
+
     def channels(self, count):
         """max(1, width·count to the nearest integer)."""
         shift = float.fromhex("0x1.8p52")
@@ -80,18 +84,18 @@ def mlp(net, x):
     if not hidden:
         raise Refused("job: model.hidden: missing")
     for i, width in enumerate(hidden, 1):
-        x = net.op("relu", net.linear(x, f"fc{i}", width), f"relu{i}")
+        x = net.activation(net.linear(x, f"fc{i}", width), i)
     return net.linear(x, f"fc{len(hidden) + 1}", net.job["model.classes"])
 
 
 def lenet5(net, x):
     pool = "avgpool" if net.job["model.pool"] == "avg" else "maxpool"
-    x = net.op("relu", net.conv(x, "conv1", 6, 5, 1, 2), "relu1")
+    x = net.activation(net.conv(x, "conv1", 6, 5, 1, 2), 1)
     x = net.op(pool, x, "pool1", 2, 2, 0)
-    x = net.op("relu", net.conv(x, "conv2", 16, 5, 1, 0), "relu2")
+    x = net.activation(net.conv(x, "conv2", 16, 5, 1, 0), 2)
     x = net.op(pool, x, "pool2", 2, 2, 0)
-    x = net.op("relu", net.linear(x, "fc1", 120), "relu3")
-    x = net.op("relu", net.linear(x, "fc2", 84), "relu4")
+    x = net.activation(net.linear(x, "fc1", 120), 3)
+    x = net.activation(net.linear(x, "fc2", 84), 4)
     return net.linear(x, "fc3", net.job["model.classes"])
 
 
@@ -157,9 +161,11 @@ def resnet(net, x):
 
 MODELS = {"logreg": logreg, "mlp": mlp, "lenet5": lenet5, "vgg11": vgg, "vgg16": vgg, "resnet18": resnet,
           "resnet50": resnet}
-READS = {"model.hidden": ("mlp",), "model.pool": ("lenet5",), "model.width": ("vgg11", "vgg16", "resnet18", "resnet50"),
+READS = {"model.hidden": ("mlp",), "model.pool": ("lenet5",), "model.activation": ("mlp", "lenet5"),
+         "model.width": ("vgg11", "vgg16", "resnet18", "resnet50"),
          "model.head": ("vgg11", "vgg16")}
-DEFAULTS = {"model.hidden": [], "model.pool": "max", "model.width": 1.0, "model.head": "cifar"}
+DEFAULTS = {"model.hidden": [], "model.pool": "max", "model.activation": "relu",
+            "model.width": 1.0, "model.head": "cifar"}
 
 
 # ---- programs ----

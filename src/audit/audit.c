@@ -32,6 +32,7 @@ static void found_damage(auditor *a, const ls_damage *damage)
 {
 	bool other_build = !strcmp(damage->file, LS_RUN_FILE_PROGRAM);
 	a->out->verdict = other_build ? LS_VERDICT_NOT_REPRODUCIBLE : damage->withheld ? LS_VERDICT_WITHHELD : LS_VERDICT_DAMAGED;
+	a->out->has_bad_step = damage->step > 0;
 	a->out->first_bad_step = damage->step;
 	memcpy(a->out->file, damage->file, sizeof a->out->file);
 	memcpy(a->out->text, damage->text, sizeof a->out->text);
@@ -44,6 +45,7 @@ static void found_shortage(auditor *a, bool diverged)
 	if (a->out->verdict != LS_VERDICT_MATCH || a->options->last || a->out->stopped || diverged || ls_run_complete(a->run))
 		return;
 	a->out->verdict = LS_VERDICT_MISMATCH;
+	a->out->has_bad_step = true;
 	a->out->first_bad_step = done + 1;
 	snprintf(a->out->text, sizeof a->out->text, "the run ends after step %llu of the %llu that were ordered; so far it matches",
 	         (unsigned long long)done, (unsigned long long)ordered);
@@ -83,6 +85,7 @@ static void found_mismatch(auditor *a, uint64_t step)
 {
 	bool plain = ls_plan_spec(a->plan)->arithmetic.mode == LS_JOB_PLAIN;
 	a->out->verdict = plain ? LS_VERDICT_NOT_REPRODUCIBLE : LS_VERDICT_MISMATCH;
+	a->out->has_bad_step = true;
 	a->out->first_bad_step = step;
 }
 
@@ -99,6 +102,7 @@ static void found_forgery(auditor *a, const ls_leaf_result *result)
 	const ls_program *program = ls_model_step(ls_plan_model(a->plan));
 	const ls_op *op = ls_program_op(program, result->forgery.op);
 	a->out->verdict = LS_VERDICT_FORGED_LOG;
+	a->out->has_bad_step = true;
 	a->out->first_bad_step = result->forged_step;
 	snprintf(a->out->text, sizeof a->out->text,
 	         "op %d (%s '%s'), element %lld: the rounding log says bit %d, the only admissible value is %a", result->forgery.op, op->kind,

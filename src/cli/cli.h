@@ -109,6 +109,7 @@ void ls_cli__report_damage(const ls_cli *cli, const ls_damage *damage);
 /* Members of a JSON object. Bytes that are no UTF-8 become '?'; numbers that JSON lacks become null. */
 void ls_cli__put_text(json_t *object, const char *key, const char *text); /* NULL: null */
 void ls_cli__put_uint(json_t *object, const char *key, uint64_t value);
+void ls_cli__put_step(json_t *object, const char *key, bool known, uint64_t step); /* not known: null */
 void ls_cli__put_real(json_t *object, const char *key, double value);
 void ls_cli__put_bool(json_t *object, const char *key, bool value);
 void ls_cli__put_hash(json_t *object, const char *key, const ls_hash *hash); /* NULL: null */

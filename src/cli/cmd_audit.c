@@ -142,6 +142,7 @@ done:
 static void take_damage(struct report *r, const ls_damage *damage)
 {
 	r->result.verdict = LS_VERDICT_DAMAGED;
+	r->result.has_bad_step = damage->step > 0;
 	r->result.first_bad_step = damage->step;
 	memcpy(r->result.file, damage->file, sizeof r->result.file);
 	memcpy(r->result.text, damage->text, sizeof r->result.text);
@@ -182,8 +183,8 @@ static void print_json(struct report *r)
 	ls_cli__put_hash(object, "root", r->opened ? &a->root : NULL);
 	ls_cli__put_hash(object, "job", r->opened ? &r->job : NULL);
 	ls_cli__put_hash(object, "replayed_root", has_replayed(r) ? &a->replayed_root : NULL);
-	ls_cli__put_uint(object, "first_bad_step", a->first_bad_step);
-	ls_cli__put_uint(object, "step", a->first_bad_step);
+	ls_cli__put_step(object, "first_bad_step", a->has_bad_step, a->first_bad_step);
+	ls_cli__put_step(object, "step", a->has_bad_step, a->first_bad_step);
 	ls_cli__put_text(object, "file", a->file[0] ? a->file : NULL);
 	ls_cli__put_text(object, "text", a->text);
 	ls_cli__put_uint(object, "corrections", a->corrections);
@@ -326,7 +327,7 @@ static void print_text(const ls_cli *cli, const struct report *r)
 {
 	const ls_audit_result *a = &r->result;
 	ls_cli__say(cli, "%s: %s\n", ls_verdict_text(a->verdict), words_of(r));
-	if (a->verdict != LS_VERDICT_MATCH && a->first_bad_step)
+	if (a->has_bad_step)
 		ls_cli__say(cli, "  first bad step  %llu\n", (unsigned long long)a->first_bad_step);
 	if (a->file[0])
 		ls_cli__say(cli, "  file            %s\n", a->file);

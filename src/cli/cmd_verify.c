@@ -41,7 +41,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		ls_cli__put_text(object, "verdict", damage.found ? "damaged" : "match");
 		ls_cli__put_hash(object, "root", s.run ? &root : NULL);
 		ls_cli__put_text(object, "file", damage.found ? damage.file : NULL);
-		ls_cli__put_uint(object, "step", damage.step);
+		ls_cli__put_step(object, "step", damage.step > 0, damage.step);
 		ls_cli__put_text(object, "text", damage.text);
 		ls_cli__emit(object);
 	} else if (damage.found) {

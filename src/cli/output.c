@@ -90,6 +90,11 @@ void ls_cli__put_uint(json_t *object, const char *key, uint64_t value)
 	json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
+void ls_cli__put_step(json_t *object, const char *key, bool known, uint64_t step)
+{
+	json_object_set_new(object, key, known ? json_integer((json_int_t)step) : json_null());
+}
+
 void ls_cli__put_real(json_t *object, const char *key, double value)
 {
 	json_t *real = json_real(value);
@@ -118,7 +123,7 @@ void ls_cli__report_damage(const ls_cli *cli, const ls_damage *damage)
 	object = json_object();
 	ls_cli__put_text(object, "verdict", "damaged");
 	ls_cli__put_text(object, "file", damage->file);
-	ls_cli__put_uint(object, "step", damage->step);
+	ls_cli__put_step(object, "step", damage->step > 0, damage->step);
 	ls_cli__put_text(object, "text", damage->text);
 	ls_cli__emit(object);
 }

@@ -159,6 +159,22 @@ done:
 	return status;
 }
 
+/* Before anything is computed: what the sums of an op take, which all platforms' lists hold at once. */
+static ls_status check_sums(const ls_calibrate_options *o, ls_error *err)
+{
+	for (int i = 0; i < ls_program_ops(o->program); i++) {
+		const ls_op *op = ls_program_op(o->program, i);
+		const ls_value *v = ls_program_value(o->program, op->outputs[0]);
+		int64_t elements = ls_shape_count(&v->shape), room = LS_CALIBRATE_BYTES_MAX / (int64_t)sizeof(ls_flag) / o->platform_count;
+		if (ls_op_find(op->kind)->class == LS_OP_PRODUCT && elements > room)
+			return ls_error_set(err, LS_ERR_LIMIT, "calibration: op '%s': found %lld elements, expected at most %lld with %d platforms: "
+			                    "the sums of an op are kept in at most %lld MiB\n  hint: calibrate with a smaller train.batch (--set); "
+			                    "thresholds are per kind of op, not per size", v->name, (long long)elements, (long long)room,
+			                    o->platform_count, (long long)(LS_CALIBRATE_BYTES_MAX >> 20));
+	}
+	return LS_OK;
+}
+
 ls_status ls_calibrate(ls_calibration rows[LS_CALIBRATIONS_MAX], int *count, const ls_calibrate_options *o, ls_error *err)
 {
 	work w = {.program = o->program, .platforms = o->platforms, .platform_count = o->platform_count, .fp32 = o->fp32};
@@ -166,6 +182,7 @@ ls_status ls_calibrate(ls_calibration rows[LS_CALIBRATIONS_MAX], int *count, con
 	*count = 0;
 	if (o->version != LS_CALIBRATE_OPTIONS_VERSION || o->platform_count < 2 || o->trials < 1 || o->trials > 65536)
 		return ls_error_set(err, LS_ERR_USAGE, "calibration: needs two platforms and 1 to 65536 trials");
+	LS_TRY(check_sums(o, err));
 	w.sums = ls_alloc((size_t)o->platform_count, sizeof *w.sums);
 	w.near = ls_alloc(LS_CALIBRATIONS_MAX, sizeof *w.near);
 	if (!w.sums || !w.near) {

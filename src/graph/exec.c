@@ -166,6 +166,8 @@ ls_status ls_exec_open(ls_exec **out, const ls_exec_options *options, ls_error *
 	LS_TRY(ls_program_finish(options->program, err));
 	if (imports_missing(options))
 		return ls_error_set(err, LS_ERR_USAGE, "executor: the program imports tensors, and none are given");
+	if (options->rounding != LS_ROUNDING_PLAIN && options->rounding != LS_ROUNDING_PINNED)
+		LS_TRY(ls_platform_check_depth(ls_platform_name(options->platform), options->program, &options->arithmetic, err));
 	e = ls_alloc(1, sizeof *e);
 	if (!e)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for an executor");

@@ -1,4 +1,5 @@
 #include <lockstep/plan.h>
+#include <lockstep/platform.h>
 
 #include "job/import.h"
 
@@ -146,6 +147,7 @@ static ls_status build_model(ls_job_plan *p, ls_error *err)
 	o.hidden_count = (int)spec->model.hidden.count;
 	for (int i = 0; i < o.hidden_count; i++)
 		o.hidden[i] = (int64_t)spec->model.hidden.item[i];
+	o.activation = (ls_model_activation)spec->model.activation;
 	o.average_pool = spec->model.pool == LS_JOB_POOL_AVG;
 	o.width_scale = spec->model.width;
 	o.head = spec->model.head == LS_JOB_HEAD_TORCHVISION ? LS_MODEL_HEAD_TORCHVISION : LS_MODEL_HEAD_CIFAR;
@@ -202,6 +204,15 @@ static ls_status check_thresholds(const ls_job_plan *p, ls_error *err)
 			                      "  hint: calibrate again with this job", ls_job_spec_of(p->job)->arithmetic.threshold_file, kind);
 	}
 	return status;
+}
+
+/* A depth that even native cannot keep, which every machine has, makes a job that nobody can train. Platforms that need more
+ * say so when they are given the job. */
+static ls_status check_depth(const ls_job_plan *p, ls_error *err)
+{
+	ls_arithmetic a;
+	ls_status status = ls_job_arithmetic(p->job, &a, err);
+	return status == LS_OK ? ls_platform_check_depth("native", ls_model_step(p->model), &a, err) : status;
 }
 
 /* The weights' part of the binding. Their names and shapes are those of the model, which is therefore built before. */
@@ -283,6 +294,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	LS_TRY(bind_import(p, options, err));
 	LS_TRY(bind_programs(p, err));
 	LS_TRY(check_thresholds(p, err));
+	LS_TRY(check_depth(p, err));
 	*out = p;
 	p = NULL;
 done:

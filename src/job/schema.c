@@ -7,6 +7,7 @@
 #define BIT(choice) (1u << (choice))
 
 static const char *const pools[] = {"max", "avg", NULL};
+static const char *const activations[] = {"relu", "tanh", "sigmoid", "gelu", NULL};
 static const char *const heads[] = {"cifar", "torchvision", NULL};
 static const char *const augmentations[] = {"crop", "flip", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
@@ -44,6 +45,8 @@ const ls_job__field ls_job__fields[] = {
 	 .flags = LS_JOB__UNSET, .example = "[256, 128]", .for_arch = "mlp", .help = "widths of the hidden layers (mlp)"},
 	{.path = "model.pool", .type = LS_JOB__CHOICE, .offset = AT(model.pool), .choices = pools, .fallback = "max",
 	 .example = "max", .for_arch = "lenet5", .help = "kind of pooling (lenet5)"},
+	{.path = "model.activation", .type = LS_JOB__CHOICE, .offset = AT(model.activation), .choices = activations,
+	 .fallback = "relu", .help = "what stands between the layers (mlp, lenet5)"},
 	{.path = "model.width", .type = LS_JOB__REAL, .offset = AT(model.width), .min = 0.001, .max = 16, .fallback = "1",
 	 .help = "factor of all channels, rounded to at least one each (vgg, resnet)"},
 	{.path = "model.head", .type = LS_JOB__CHOICE, .offset = AT(model.head), .choices = heads, .fallback = "cifar",

@@ -183,8 +183,10 @@ static ls_status take_all(ls_opening *o, tensor *t, const uint64_t *index, size_
 		status = take(o, t, index[i], words);
 		words += words_of(t, index[i]);
 	}
-	if (status != LS_OK)
+	if (status == LS_ERR_LIMIT)
 		ls_error_set(err, status, "opening: found more chunks than fit, expected at most %d", LS_OPENING_CHUNKS_MAX);
+	else if (status != LS_OK)
+		ls_error_set(err, status, "opening: no memory for another chunk after %zu", (size_t)o->chunks);
 	return status;
 }
 

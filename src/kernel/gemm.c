@@ -30,7 +30,7 @@ struct job {
 	ls_gemm *gemm;
 	const ls_product_call *call;
 	ls_source a, b;
-	int64_t tile_rows, tile_columns, tiles_down, tiles_across;
+	ls_tiles tiles;
 };
 
 // ---- the native engine ----
@@ -138,7 +138,7 @@ static void add_by_panels(const struct job *job, struct worker *w, const struct 
 	for (int64_t q = 0; q < p->columns->panels; q++) {
 		int64_t column = ls_kernel__panel_row(p->columns, q);
 		one.rows = ls_kernel__panel_row(p->columns, q + 1) - column;
-		ls_kernel__pack_panel(g->table, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
+		ls_kernel__pack_panel(&g->table->wide, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
 		part.c = block->c + column;
 		g->engine->multiply(g->engine, g->table, &part);
 	}
@@ -150,12 +150,12 @@ static void add_block(const struct job *job, struct worker *w, const struct piec
 	const ls_engine *e = g->engine;
 	bool test = job->call->test;
 	ls_block block = {.rows = p->rows, .columns = p->columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare, .add = add};
-	block.k = ls_kernel__pack(g->table, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
+	block.k = ls_kernel__pack(&g->table->wide, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
 	if (!e->joined && !job->call->fp32) {
 		add_by_panels(job, w, p, &block);
 		return;
 	}
-	ls_kernel__pack(g->table, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
+	ls_kernel__pack(&g->table->wide, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
 	(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
 }
 
@@ -180,9 +180,9 @@ static void run_tile(void *context, int64_t index, int worker)
 	struct job *job = context;
 	struct worker *w = &job->gemm->worker[worker];
 	const ls_product *p = job->call->product;
-	int64_t i0 = index / job->tiles_across * job->tile_rows, j0 = index % job->tiles_across * job->tile_columns;
-	int64_t m = p->rows - i0 < job->tile_rows ? p->rows - i0 : job->tile_rows;
-	int64_t n = p->columns - j0 < job->tile_columns ? p->columns - j0 : job->tile_columns;
+	int64_t i0 = index / job->tiles.across * job->tiles.rows, j0 = index % job->tiles.across * job->tiles.columns;
+	int64_t m = p->rows - i0 < job->tiles.rows ? p->rows - i0 : job->tiles.rows;
+	int64_t n = p->columns - j0 < job->tiles.columns ? p->columns - j0 : job->tiles.columns;
 	ls_layout rows = row_layout(job->gemm, m), columns = column_layout(job->gemm, n);
 	ls_sums sums = {.i0 = i0, .j0 = j0, .m = m, .n = n, .ldc = ls_kernel__layout_lanes(&columns),
 	                .row_squares = w->row_squares, .column_squares = w->column_squares};
@@ -195,36 +195,7 @@ static void run_tile(void *context, int64_t index, int worker)
 	w->status = ls_kernel__finish(job->gemm->table, job->call, &sums, &w->finish);
 }
 
-// ---- planning ----
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
-static int64_t clamp(int64_t v, int64_t low, int64_t high)
-{
-	return v < low ? low : v > high ? high : v;
-}
-
-// Tiles as large as the caches like, but enough of them to keep every worker busy to the end.
-static void plan_tiles(struct job *job)
-{
-	const ls_gemm *g = job->gemm;
-	const ls_product *p = job->call->product;
-	int64_t nr = g->table->nr, want = g->workers > 1 ? 4 * g->workers : 1, blocks;
-	job->tiles_down = divide_up(p->rows, TILE_ROWS);
-	if (want > 1 && divide_up(p->columns, nr) * job->tiles_down < want)
-		job->tiles_down = clamp(divide_up(want, divide_up(p->columns, nr)), 1, divide_up(p->rows, g->table->mr));
-	job->tile_rows = divide_up(p->rows, job->tiles_down);
-	job->tile_columns = clamp(TILE_ELEMENTS / job->tile_rows, nr, TILE_COLUMNS);
-	blocks = divide_up(p->columns, job->tile_columns);
-	if (blocks * job->tiles_down < want)
-		blocks = divide_up(want, job->tiles_down);
-	job->tile_columns = divide_up(divide_up(p->columns, blocks), nr) * nr;
-	job->tiles_down = divide_up(p->rows, job->tile_rows);
-	job->tiles_across = divide_up(p->columns, job->tile_columns);
-}
+// ---- memory ----
 
 // Takes `count` doubles, rounded up to whole cache lines, from the worker's memory. Without memory it only counts.
 static double *cut(struct worker *w, size_t *used, int64_t count)
@@ -242,12 +213,12 @@ static bool looks_at_supports(const ls_product_call *call)
 static size_t lay_out(struct worker *w, const struct job *job)
 {
 	const ls_engine *e = job->gemm->engine;
-	int64_t m = job->tile_rows, n = job->tile_columns + LS_PANEL_LANES, k = e->block + 1;
+	int64_t m = job->tiles.rows, n = job->tiles.columns + LS_PANEL_LANES, k = e->block + 1;
 	size_t used = 0;
 	w->a = cut(w, &used, m * k);
 	w->b = cut(w, &used, n * k);
 	w->c = cut(w, &used, m * n);
-	w->total = divide_up(job->call->product->terms, e->block) > e->group ? cut(w, &used, m * n) : NULL;
+	w->total = ls_kernel__divide_up(job->call->product->terms, e->block) > e->group ? cut(w, &used, m * n) : NULL;
 	w->spare = e->spare ? cut(w, &used, m * n) : NULL;
 	w->row_squares = cut(w, &used, m + LS_PANEL_LANES);
 	w->column_squares = cut(w, &used, n + LS_PANEL_LANES);
@@ -258,8 +229,8 @@ static size_t lay_out(struct worker *w, const struct job *job)
 	w->finish.value = (float *)cut(w, &used, (n + 1) / 2);
 	w->finish.hit = (uint32_t *)cut(w, &used, (n + 1) / 2);
 	if (looks_at_supports(job->call)) {
-		w->finish.support = (uint64_t *)cut(w, &used, (m + n) * divide_up(job->call->product->terms, 64));
-		w->finish.factors = (float *)cut(w, &used, divide_up(job->call->product->terms, 2));
+		w->finish.support = (uint64_t *)cut(w, &used, (m + n) * ls_kernel__divide_up(job->call->product->terms, 64));
+		w->finish.factors = (float *)cut(w, &used, ls_kernel__divide_up(job->call->product->terms, 2));
 	} else {
 		w->finish.support = NULL;
 	}
@@ -275,8 +246,8 @@ static ls_status reserve_worker(struct worker *w, const struct job *job, ls_erro
 		w->capacity = 0;
 		w->memory = ls_alloc(need, sizeof(double));
 		if (!w->memory)
-			return ls_error_set(err, LS_ERR_NOMEM, "out of memory for a tile of %lld x %lld", (long long)job->tile_rows,
-			                    (long long)job->tile_columns);
+			return ls_error_set(err, LS_ERR_NOMEM, "out of memory for a tile of %lld x %lld", (long long)job->tiles.rows,
+			                    (long long)job->tiles.columns);
 		w->capacity = need;
 	}
 	lay_out(w, job);
@@ -350,9 +321,15 @@ static ls_operand simplest(const ls_operand *o)
 	                    .outer_stride = p->channels * plane, .inner_stride = 1};
 }
 
-static ls_status run_part(void *context, const ls_product_call *part, ls_error *err)
+static ls_status run_pinned(ls_gemm *g, const ls_product_call *call, const ls_kept *kept, ls_error *err)
 {
-	return ls_kernel__gemm_run(context, part, err);
+	ls_operand a = simplest(&call->product->a), b = simplest(&call->product->b);
+	return ls_kernel__pinned_run(&g->pinned, g->table, call, &a, &b, kept, g->pool, err);
+}
+
+static ls_status run_part(void *context, const ls_product_call *part, const ls_kept *kept, ls_error *err)
+{
+	return part->pinned ? run_pinned(context, part, kept, err) : ls_kernel__gemm_run(context, part, err);
 }
 
 ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error *err)
@@ -363,16 +340,16 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 	bool extra = p->bias != LS_BIAS_NONE;
 	ls_status status = LS_OK;
 	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
-	if (call->pinned)
-		return ls_kernel__pinned_run(&g->pinned, g->table, call, g->pool, err);
 	if (ls_kernel__is_spread(p))
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
+	if (call->pinned)
+		return run_pinned(g, call, NULL, err);
 	job.a = (ls_source){&a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
 	job.b = (ls_source){&b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
-	plan_tiles(&job);
+	job.tiles = ls_kernel__tiles(p, &(ls_tile_wish){g->workers, g->table->mr, g->table->nr, TILE_ROWS, TILE_COLUMNS, TILE_ELEMENTS});
 	for (int i = 0; i < g->workers; i++)
 		LS_TRY(reserve_worker(&g->worker[i], &job, err));
-	ls_pool_run(g->pool, job.tiles_down * job.tiles_across, run_tile, &job);
+	ls_pool_run(g->pool, job.tiles.down * job.tiles.across, run_tile, &job);
 	status = gather(g, call);
 	if (status != LS_OK)
 		ls_error_set(err, status, "out of memory for the elements whose rounding is not settled");

@@ -23,6 +23,7 @@
 #include "kernel/pack.h"
 #include "kernel/pinned.h"
 #include "kernel/spread.h"
+#include "kernel/tiles.h"
 
 /* One block of a tile: c = add ? c + a·b : a·b. Layouts as packed. What a and b hold is lost. */
 typedef struct ls_block {

@@ -26,23 +26,28 @@ int64_t ls_kernel__layout_lanes(const ls_layout *l)
 	return ls_kernel__panel_row(l, l->panels - 1) + ls_kernel__panel_lanes(l, l->panels - 1);
 }
 
+static void *element(const ls_packers *packers, void *dst, int64_t number)
+{
+	return (char *)dst + (size_t)number * packers->size;
+}
+
 // Rows side by side in memory: copy, one run of constant stride at a time.
-static void pack_side_by_side(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0,
+static void pack_side_by_side(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0,
                               ls_panel p)
 {
 	int64_t left = p.k;
 	while (left > 0) {
 		int64_t at = k0 % o->inner, run = o->inner - at < left ? o->inner - at : left;
 		p.k = run;
-		table->widen(&p, x + row + k0 / o->inner * o->outer_stride + at * o->inner_stride, o->inner_stride);
-		p.dst += run * p.ld;
+		packers->copy(&p, x + row + k0 / o->inner * o->outer_stride + at * o->inner_stride, o->inner_stride);
+		p.dst = element(packers, p.dst, run * p.ld);
 		k0 += run;
 		left -= run;
 	}
 }
 
 // Rows that are contiguous along k for runs long enough to be transposed where they lie.
-static void pack_runs(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0, ls_panel p)
+static void pack_runs(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0, ls_panel p)
 {
 	const float *rows[LS_PANEL_LANES];
 	int64_t left = p.k;
@@ -52,15 +57,15 @@ static void pack_runs(const ls_kernel_table *table, const ls_operand *o, const f
 		for (int r = 0; r < p.w; r++)
 			rows[r] = from + r * o->row_stride;
 		p.k = run;
-		table->transpose(&p, rows);
-		p.dst += run * p.ld;
+		packers->transpose(&p, rows);
+		p.dst = element(packers, p.dst, run * p.ld);
 		k0 += run;
 		left -= run;
 	}
 }
 
 // Rows that are made contiguous along k, where they are not.
-static void pack_rows(const ls_kernel_table *table, const ls_operand *o, const float *x, int64_t row, int64_t k0,
+static void pack_rows(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0,
                       const ls_panel *p, ls_pack_space *space)
 {
 	const float *rows[LS_PANEL_LANES];
@@ -74,7 +79,7 @@ static void pack_rows(const ls_kernel_table *table, const ls_operand *o, const f
 		else
 			ls_kernel__fetch(o, x, row + r, k0, p->k, space->stage[r]);
 	}
-	table->transpose(p, rows);
+	packers->transpose(p, rows);
 }
 
 // Lanes of a panel that lie on one line of one image: their elements are side by side for every tap.
@@ -166,56 +171,72 @@ static bool is_one_run(const ls_patch_plan *plan, int n)
 	return plan->slots == 1 && plan->start[1] == 1 && plan->tap[0].mask == (UINT32_C(1) << n) - 1;
 }
 
-static void pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row, int64_t k0, const ls_panel *p,
+static void pack_panel(const ls_packers *packers, const ls_source *s, int64_t row, int64_t k0, const ls_panel *p,
                        ls_pack_space *space)
 {
 	const ls_operand *o = s->operand;
 	if (o->kind == LS_OPERAND_PATCHES) {
 		make_plan(&space->plan, &o->patches, row, p->n, k0, p->k);
 		if (is_one_run(&space->plan, p->n))
-			table->widen(p, s->x + space->plan.tap[0].offset, space->plan.plane);
+			packers->copy(p, s->x + space->plan.tap[0].offset, space->plan.plane);
 		else
-			table->expand(p, s->x, &space->plan);
+			packers->expand(p, s->x, &space->plan);
 	} else if (o->kind == LS_OPERAND_STRIDED && o->row_stride == 1 && (o->inner_stride != 1 || p->n > 1)) {
-		pack_side_by_side(table, o, s->x, row, k0, *p);
+		pack_side_by_side(packers, o, s->x, row, k0, *p);
 	} else if (o->kind == LS_OPERAND_STRIDED && o->inner_stride == 1 && o->inner >= RUN_MIN && p->n == p->w) {
-		pack_runs(table, o, s->x, row, k0, *p);
+		pack_runs(packers, o, s->x, row, k0, *p);
 	} else {
-		pack_rows(table, o, s->x, row, k0, p, space);
+		pack_rows(packers, o, s->x, row, k0, p, space);
 	}
 }
 
-static void pack_bias(const ls_source *s, int64_t row, const ls_panel *p, double *dst)
+static void pack_bias(const ls_packers *packers, const ls_source *s, int64_t row, const ls_panel *p, void *dst)
 {
-	for (int r = 0; r < p->w; r++)
-		dst[r] = r >= p->n ? 0 : s->bias ? (double)s->bias[row + r] : 1;
+	for (int r = 0; r < p->w; r++) {
+		float v = r >= p->n ? 0 : s->bias ? s->bias[row + r] : 1;
+		if (packers->size == sizeof v)
+			((float *)dst)[r] = v;
+		else
+			((double *)dst)[r] = v;
+	}
 }
 
-static void pack_one(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t i, int64_t k0,
-                     int64_t k, double *dst, double *squares, ls_pack_space *space)
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+// A panel of more lanes than a packer takes is written in strips, one beside the other.
+static void pack_one(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t i, int64_t k0,
+                     int64_t k, void *dst, double *squares, ls_pack_space *space)
 {
 	int64_t row = ls_kernel__panel_row(l, i);
 	int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
-	ls_panel p = {.dst = dst, .ld = l->joined ? l->rows : w, .n = n, .w = w, .k = k, .squares = squares ? squares + row : NULL};
-	pack_panel(table, s, row0 + row, k0, &p, space);
-	if (s->extra && k0 + k == s->terms)
-		pack_bias(s, row0 + row, &p, p.dst + k * p.ld);
+	int64_t ld = l->joined ? l->rows : w;
+	for (int lane = 0; lane < w; lane += packers->lanes, row += packers->lanes) {
+		ls_panel p = {.dst = element(packers, dst, lane), .ld = ld, .n = smaller(n - lane, packers->lanes),
+		              .w = smaller(w - lane, packers->lanes), .k = k, .squares = squares ? squares + row : NULL};
+		p.n = p.n < 0 ? 0 : p.n;
+		pack_panel(packers, s, row0 + row, k0, &p, space);
+		if (s->extra && k0 + k == s->terms)
+			pack_bias(packers, s, row0 + row, &p, element(packers, p.dst, k * p.ld));
+	}
 }
 
-int64_t ls_kernel__pack_panel(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t panel,
-                              int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space)
+int64_t ls_kernel__pack_panel(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t panel,
+                              int64_t k0, int64_t k, void *dst, double *squares, ls_pack_space *space)
 {
-	pack_one(table, s, row0, l, panel, k0, k, dst, squares, space);
+	pack_one(packers, s, row0, l, panel, k0, k, dst, squares, space);
 	return k + (s->extra && k0 + k == s->terms);
 }
 
-int64_t ls_kernel__pack(const ls_kernel_table *table, const ls_source *s, int64_t row0, const ls_layout *l, int64_t k0,
-                        int64_t k, double *dst, double *squares, ls_pack_space *space)
+int64_t ls_kernel__pack(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t k0, int64_t k,
+                        void *dst, double *squares, ls_pack_space *space)
 {
 	int64_t all = k + (s->extra && k0 + k == s->terms);
 	for (int64_t i = 0; i < l->panels; i++) {
 		int64_t row = ls_kernel__panel_row(l, i);
-		pack_one(table, s, row0, l, i, k0, k, dst + (l->joined ? row : row * all), squares, space);
+		pack_one(packers, s, row0, l, i, k0, k, element(packers, dst, l->joined ? row : row * all), squares, space);
 	}
 	return all;
 }

@@ -1,4 +1,4 @@
-/* Packing: a block of an operand, converted to FP64, as panels for the register tiles or as one matrix for a BLAS. */
+/* Packing: a block of an operand, as FP64 or FP32, as panels for the register tiles or as one matrix for a BLAS. */
 #ifndef LS_KERNEL_PACK_H
 #define LS_KERNEL_PACK_H
 
@@ -39,15 +39,15 @@ typedef struct ls_pack_space {
 } ls_pack_space;
 
 /* Packs rows row0 … row0+layout.rows−1, terms k0 … k0+k−1, and the bias term behind them if that is the end of the
- * terms. Panel p begins at dst + panel_row(p)·K, K the terms with bias (joined: at dst + panel_row(p)). Adds the squares
- * of row r to squares[r], r < layout.rows (which has room for LS_PANEL_LANES more), unless NULL; the bias is no part of
- * them. Returns K. */
-int64_t ls_kernel__pack(const ls_kernel_table *table, const ls_source *source, int64_t row0, const ls_layout *layout,
-                        int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space);
+ * terms. Panel p begins at number panel_row(p)·K of dst, K the terms with bias (joined: at panel_row(p)); dst has room for
+ * LS_PACK_SPILL numbers more. Adds the squares of row r to squares[r], r < layout.rows (which has room for LS_PANEL_LANES
+ * more), unless NULL; the bias is no part of them. Returns K. */
+int64_t ls_kernel__pack(const ls_packers *packers, const ls_source *source, int64_t row0, const ls_layout *layout, int64_t k0,
+                        int64_t k, void *dst, double *squares, ls_pack_space *space);
 
 /* The same for panel number `panel` alone, which begins at dst. */
-int64_t ls_kernel__pack_panel(const ls_kernel_table *table, const ls_source *source, int64_t row0, const ls_layout *layout,
-                              int64_t panel, int64_t k0, int64_t k, double *dst, double *squares, ls_pack_space *space);
+int64_t ls_kernel__pack_panel(const ls_packers *packers, const ls_source *source, int64_t row0, const ls_layout *layout,
+                              int64_t panel, int64_t k0, int64_t k, void *dst, double *squares, ls_pack_space *space);
 
 /* Row `row` of an operand, terms k0 … k0+k−1, as FP32; zero where there is no term. */
 void ls_kernel__fetch(const ls_operand *operand, const float *x, int64_t row, int64_t k0, int64_t k, float *dst);

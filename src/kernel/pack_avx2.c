@@ -38,7 +38,7 @@ static void lanes_end(const struct lanes *l, const ls_panel *p)
 static inline __attribute__((always_inline)) void put(struct lanes *l, const ls_panel *p, int64_t k, __m256 v)
 {
 	__m256d a = _mm256_cvtps_pd(_mm256_castps256_ps128(v)), b = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
-	double *dst = p->dst + k * p->ld;
+	double *dst = (double *)p->dst + k * p->ld;
 	if (p->w == 8) { // masked stores are slow on some processors
 		_mm256_storeu_pd(dst, a);
 		_mm256_storeu_pd(dst + 4, b);
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void put(struct lanes *l, const ls_
 	l->high_squares = _mm256_fmadd_pd(b, b, l->high_squares);
 }
 
-static void widen(const ls_panel *p, const float *src, int64_t stride)
+static void copy(const ls_panel *p, const float *src, int64_t stride)
 {
 	struct lanes l = lanes_begin(p);
 	__m256i mask = mask32(p->n);
@@ -107,7 +107,5 @@ static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
 
 void ls_kernel__pack_avx2(ls_kernel_table *t)
 {
-	t->widen = widen;
-	t->transpose = transpose;
-	t->expand = expand;
+	t->wide = (ls_packers){sizeof(double), 8, copy, transpose, expand};
 }

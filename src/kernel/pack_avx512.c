@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) void put(struct lanes *l, double *d
 		put_high(l, dst, _mm512_extractf32x8_ps(v, 1));
 }
 
-static void widen(const ls_panel *p, const float *src, int64_t stride)
+static void copy(const ls_panel *p, const float *src, int64_t stride)
 {
 	struct lanes l = lanes_begin(p);
 	__mmask16 mask = (__mmask16)((UINT32_C(1) << p->n) - 1);
@@ -95,7 +95,7 @@ static void transpose(const ls_panel *p, const float *const *row)
 	struct lanes l = lanes_begin(p);
 	l.low_squares = turn(p, row, p->w, p->dst, l.low, l.low_squares);
 	if (l.high)
-		l.high_squares = turn(p, row + 8, p->w - 8, p->dst + 8, l.high, l.high_squares);
+		l.high_squares = turn(p, row + 8, p->w - 8, (double *)p->dst + 8, l.high, l.high_squares);
 	lanes_end(&l, p);
 }
 
@@ -123,7 +123,5 @@ static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
 
 void ls_kernel__pack_avx512(ls_kernel_table *t)
 {
-	t->widen = widen;
-	t->transpose = transpose;
-	t->expand = expand;
+	t->wide = (ls_packers){sizeof(double), LS_PANEL_LANES, copy, transpose, expand};
 }

@@ -49,21 +49,14 @@ static void chunk(int m, int n, int k, const float *a, const float *b, double *c
 	}
 }
 
-static void pin(int64_t n, int64_t k, const float *a, const float *b, int64_t ldb, float *acc)
-{
-	for (int64_t q = 0; q < k; q++)
-		for (int64_t j = 0; j < n; j++)
-			acc[j] = ls_fma_f32(a[q], b[q * ldb + j], acc[j]);
-}
-
 static void store(const ls_panel *p, int64_t k, int r, double v)
 {
-	p->dst[k * p->ld + r] = v;
+	((double *)p->dst)[k * p->ld + r] = v;
 	if (p->squares)
 		p->squares[r] += v * v;
 }
 
-static void widen(const ls_panel *p, const float *src, int64_t stride)
+static void copy(const ls_panel *p, const float *src, int64_t stride)
 {
 	for (int64_t k = 0; k < p->k; k++, src += stride)
 		for (int r = 0; r < p->w; r++)
@@ -120,7 +113,8 @@ void ls_kernel__portable(ls_kernel_table *t)
 {
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
-		.tile = tile, .chunk = chunk, .pin = pin, .widen = widen, .transpose = transpose, .expand = expand,
+		.tile = tile, .chunk = chunk, .wide = {sizeof(double), LS_PANEL_LANES, copy, transpose, expand},
 		.round = round_row, .test = test_row, .loops = ls_kernel__loops_portable(),
 	};
+	ls_kernel__pinned_portable(t);
 }

@@ -23,6 +23,22 @@ bool ls_kernel__is_spread(const ls_product *p)
 	       p->inner == b->out_height * b->out_width && p->row_stride == p->inner && p->inner_stride == 1;
 }
 
+// How many of first, first + stride, …, `taps` of them, are below v.
+static int64_t below(int64_t v, int64_t first, int64_t stride, int64_t taps)
+{
+	int64_t count = v <= first ? 0 : (v - first - 1) / stride + 1;
+	return count < taps ? count : taps;
+}
+
+int64_t ls_kernel__kept_below(const ls_kept *s, int64_t k)
+{
+	int64_t area = s->height * s->width, y = k % area / s->width, x = k % area % s->width;
+	int64_t lines = below(y, s->first_y, s->stride, s->taps_y);
+	bool on_line = below(y + 1, s->first_y, s->stride, s->taps_y) > lines; // line y itself is kept
+	int64_t in_area = lines * s->taps_x + (on_line ? below(x, s->first_x, s->stride, s->taps_x) : 0);
+	return k / area * s->taps_y * s->taps_x + in_area;
+}
+
 static axis axis_of(int64_t residue, int64_t stride, int64_t offset, int64_t extent, int64_t kernel)
 {
 	axis a = {.residue = residue, .first = (residue + offset) % stride};
@@ -115,6 +131,11 @@ static int64_t sample_in(const struct part *t)
 	       y / b->divisor * t->x.positions + x / b->divisor;
 }
 
+static bool has_flags(const ls_product_call *call)
+{
+	return call->test || call->pinned;
+}
+
 static ls_status take_flags(const struct part *t, int64_t sample)
 {
 	const ls_product *p = &t->product;
@@ -132,6 +153,8 @@ static ls_status take_flags(const struct part *t, int64_t sample)
 
 static ls_status run_one(struct part *t, ls_pool *pool, ls_spread_run run, void *engine, ls_error *err)
 {
+	const ls_patches *b = &t->call->product->b.patches;
+	ls_kept kept = {b->divisor, b->kernel_height, b->kernel_width, t->y.first, t->y.taps, t->x.first, t->x.taps};
 	ls_product_call call = *t->call;
 	ls_status status = LS_OK;
 	int64_t sample = sample_in(t);
@@ -143,10 +166,10 @@ static ls_status run_one(struct part *t, ls_pool *pool, ls_spread_run run, void 
 		call.out = t->s->out;
 		call.sample = sample;
 		call.flags = &t->s->part;
-		LS_TRY(run(engine, &call, err));
+		LS_TRY(run(engine, &call, &kept, err));
 	}
 	ls_pool_run(pool, t->product.rows, scatter_row, t);
-	if (t->call->test && take_flags(t, sample) != LS_OK)
+	if (has_flags(t->call) && take_flags(t, sample) != LS_OK)
 		status = ls_error_set(err, LS_ERR_NOMEM, "out of memory for the elements whose rounding is not settled");
 done:
 	return status;
@@ -181,7 +204,7 @@ ls_status ls_kernel__spread_run(ls_spread *s, const ls_product_call *call, ls_po
 			return ls_error_set(err, LS_ERR_NOMEM, "out of memory for a part of a strided convolution's gradient");
 		LS_TRY(run_one(&t, pool, run, engine, err));
 	}
-	if (call->test)
+	if (has_flags(call))
 		status = ls_kernel__gather_flags(call->flags, &found, 1);
 done:
 	return status;

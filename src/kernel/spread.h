@@ -3,8 +3,8 @@
  * s, none of which has such a tap: a quarter of the work for s = 2.
  *
  * An element has the same terms as before, in the same order, so E and S are what they were; only the blocks in which FP64
- * sums them differ, which a platform may choose. (Where the order of the sum is part of the definition, as in mode pinned,
- * this must not be used.)
+ * sums them differ, which a platform may choose. Where blocks are part of the definition, as in mode pinned, they are cut
+ * where the whole product's terms have them: ls_kernel__kept_below says how many of a part's terms lie before such a place.
  */
 #ifndef LS_KERNEL_SPREAD_H
 #define LS_KERNEL_SPREAD_H
@@ -21,7 +21,16 @@ typedef struct ls_spread {
 	ls_finish_space found; /* and of all so far */
 } ls_spread;
 
-typedef ls_status (*ls_spread_run)(void *engine, const ls_product_call *part, ls_error *err);
+/* The terms that a part has of the whole product's, which number channels × height × width of the kernel. */
+typedef struct ls_kept {
+	int64_t stride, height, width;
+	int64_t first_y, taps_y, first_x, taps_x; /* kept: first, first + stride, …, `taps` of them, each way */
+} ls_kept;
+
+/* How many of the part's terms are among the first k of the whole product. */
+int64_t ls_kernel__kept_below(const ls_kept *kept, int64_t k);
+
+typedef ls_status (*ls_spread_run)(void *engine, const ls_product_call *part, const ls_kept *kept, ls_error *err);
 
 bool ls_kernel__is_spread(const ls_product *product);
 /* Has `run` compute the parts, and puts together what they answer. Parts are not spread. */

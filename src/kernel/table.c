@@ -20,6 +20,8 @@ static void use_avx2(ls_kernel_table *t)
 	t->isa = "avx2";
 	ls_kernel__tile_avx2(t);
 	ls_kernel__pack_avx2(t);
+	ls_kernel__pack32_avx2(t);
+	ls_kernel__pinned_avx2(t);
 	ls_kernel__round_avx2(t);
 	t->loops = ls_kernel__loops_avx2();
 }
@@ -27,9 +29,10 @@ static void use_avx2(ls_kernel_table *t)
 static void use_avx512(ls_kernel_table *t)
 {
 	t->isa = "avx512";
-	ls_kernel__tile_avx2(t); // for its `pin`: all else is replaced
 	ls_kernel__tile_avx512(t);
 	ls_kernel__pack_avx512(t);
+	ls_kernel__pack32_avx512(t);
+	ls_kernel__pinned_avx512(t);
 	ls_kernel__round_avx512(t);
 	t->loops = ls_kernel__loops_avx512();
 }

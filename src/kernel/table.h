@@ -15,11 +15,11 @@
 
 /* Where a piece of an operand is packed to. */
 typedef struct ls_panel {
-	double *dst;
+	void *dst;       /* numbers of the packers' size */
 	int64_t ld;      /* distance of successive k, ≥ w */
 	int n, w;        /* rows there are; lanes to write, the lanes n … w−1 with zero */
 	int64_t k;       /* terms */
-	double *squares; /* LS_PANEL_LANES running sums of squares, k ascending, or NULL */
+	double *squares; /* LS_PANEL_LANES running sums of squares, k ascending, or NULL; FP64 only */
 } ls_panel;
 
 /* A set of lanes whose elements lie side by side: lane r of `mask` reads x[offset + r]. */
@@ -35,6 +35,30 @@ typedef struct ls_patch_plan {
 	int32_t start[LS_BLOCK_TERMS + 1]; /* slot s has tap[start[s]] … tap[start[s+1]−1] */
 	ls_tap tap[LS_BLOCK_TERMS * LS_PANEL_LANES];
 } ls_patch_plan;
+
+/* What writes panels of numbers of one size, k ascending. Up to LS_PACK_SPILL numbers behind a panel's last are lost. */
+#define LS_PACK_SPILL 8
+
+typedef struct ls_packers {
+	size_t size; /* of a number: FP64, or FP32 */
+	int lanes;   /* most lanes of one call */
+	/* Rows side by side: element (k, r) is src[k·stride + r]. */
+	void (*copy)(const ls_panel *p, const float *src, int64_t stride);
+	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */
+	void (*transpose)(const ls_panel *p, const float *const *row);
+	/* Patches of an image by a plan. */
+	void (*expand)(const ls_panel *p, const float *x, const ls_patch_plan *plan);
+} ls_packers;
+
+/* Products in mode pinned: FP32 panels, FP32 sums. */
+typedef struct ls_pinned_kernels {
+	int mr, nr, lanes; /* as below */
+	/* As `tile` below, with acc = fma(a, b, acc) rounded to FP32 in each step, and c + acc in FP32. The bits of a NaN are
+	 * unspecified. */
+	void (*tile)(int m, int n, int64_t k, const float *a, const float *b, float *c, int64_t ldc, bool add);
+	/* out[j] = R(c[j]) to the grid of `bits`; false where some c[j] is not finite, whose out[j] is unspecified. */
+	bool (*round)(float *out, const float *c, int64_t n, int bits);
+} ls_pinned_kernels;
 
 /* Bound of row i in columns j: t = (row·column[j] + row_bias) + column_bias[j]. */
 typedef struct ls_bound_row {
@@ -56,15 +80,9 @@ typedef struct ls_kernel_table {
 	 * bits without a fused multiply-add. */
 	void (*chunk)(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add);
 
-	/* Mode pinned: acc[j] = fma(a[k], b[k·ldb + j], acc[j]), rounded to FP32, for k ascending and all j < n. */
-	void (*pin)(int64_t n, int64_t k, const float *a, const float *b, int64_t ldb, float *acc);
+	ls_pinned_kernels pinned;
 
-	/* Rows side by side: element (k, r) is src[k·stride + r]. */
-	void (*widen)(const ls_panel *p, const float *src, int64_t stride);
-	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */
-	void (*transpose)(const ls_panel *p, const float *const *row);
-	/* Patches of an image by a plan. */
-	void (*expand)(const ls_panel *p, const float *x, const ls_patch_plan *plan);
+	ls_packers wide, narrow; /* write FP64 and FP32 */
 
 	/* out[j] = R(c[j]) to FP32. */
 	void (*round)(float *out, const double *c, int64_t n);
@@ -79,11 +97,19 @@ typedef struct ls_kernel_table {
  * LS_ERR_UNSUPPORTED where the processor or this build lacks it, LS_ERR_USAGE for an unknown name. */
 ls_status ls_kernel__table_init(ls_kernel_table *out, const char *isa, ls_error *err);
 
+/* `round` of ls_pinned_kernels on any grid. */
+bool ls_kernel__pinned_round_grid(float *out, const float *c, int64_t n, int bits);
+
 void ls_kernel__portable(ls_kernel_table *table);
+void ls_kernel__pinned_portable(ls_kernel_table *table);
 void ls_kernel__pack_avx2(ls_kernel_table *table);
+void ls_kernel__pack32_avx2(ls_kernel_table *table);
+void ls_kernel__pinned_avx2(ls_kernel_table *table);
 void ls_kernel__tile_avx2(ls_kernel_table *table);
 void ls_kernel__round_avx2(ls_kernel_table *table);
 void ls_kernel__pack_avx512(ls_kernel_table *table);
+void ls_kernel__pack32_avx512(ls_kernel_table *table);
+void ls_kernel__pinned_avx512(ls_kernel_table *table);
 void ls_kernel__tile_avx512(ls_kernel_table *table);
 void ls_kernel__round_avx512(ls_kernel_table *table);
 

@@ -107,13 +107,6 @@ static void chunk(int m, int n, int k, const float *a, const float *b, double *c
 		chunk_by_rows(m, 2, k, a, b, c, ldc, add);
 }
 
-static void pin(int64_t n, int64_t k, const float *a, const float *b, int64_t ldb, float *acc)
-{
-	for (int64_t q = 0; q < k; q++)
-		for (int64_t j = 0; j < n; j++)
-			acc[j] = __builtin_fmaf(a[q], b[q * ldb + j], acc[j]);
-}
-
 void ls_kernel__tile_avx2(ls_kernel_table *t)
 {
 	t->mr = TILE_ROWS;
@@ -121,5 +114,4 @@ void ls_kernel__tile_avx2(ls_kernel_table *t)
 	t->lanes = LANES;
 	t->tile = tile;
 	t->chunk = chunk;
-	t->pin = pin;
 }

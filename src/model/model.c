@@ -251,6 +251,7 @@ static ls_status check_options(const ls_model_options *o, const ls_model_def *de
 	} option[] = {
 		{"hidden", o->hidden_count > 0, LS_READS_HIDDEN},
 		{"pool", o->average_pool, LS_READS_POOL},
+		{"activation", o->activation != LS_MODEL_RELU, LS_READS_ACTIVATION},
 		{"width", o->width_scale < 1 || o->width_scale > 1, LS_READS_WIDTH},
 		{"head", o->head != LS_MODEL_HEAD_CIFAR, LS_READS_HEAD},
 	};

@@ -186,6 +186,15 @@ int ls_net_relu(ls_net *net, int x, const char *name)
 	return simple(net, "relu", x, name, NULL, 0);
 }
 
+int ls_net_activation(ls_net *net, int x, int number)
+{
+	static const char *const kind[] = {
+		[LS_MODEL_RELU] = "relu", [LS_MODEL_TANH] = "tanh", [LS_MODEL_SIGMOID] = "sigmoid", [LS_MODEL_GELU] = "gelu"};
+	char name[16];
+	snprintf(name, sizeof name, "%s%d", kind[net->options->activation], number);
+	return simple(net, kind[net->options->activation], x, name, NULL, 0);
+}
+
 int ls_net_maxpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad)
 {
 	return simple(net, "maxpool", x, name, (int64_t[]){kernel, stride, pad}, 3);

@@ -48,6 +48,8 @@ int ls_net_linear_normal(ls_net *net, int x, const char *name, int64_t out, doub
 int ls_net_batch_norm(ls_net *net, int x, const char *name);
 
 int ls_net_relu(ls_net *net, int x, const char *name);
+/* The job's activation, named after its kind and `number`: "relu1", "tanh1". */
+int ls_net_activation(ls_net *net, int x, int number);
 int ls_net_maxpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
 int ls_net_avgpool(ls_net *net, int x, const char *name, int64_t kernel, int64_t stride, int64_t pad);
 int ls_net_adaptive_avgpool(ls_net *net, int x, const char *name, int64_t out_height, int64_t out_width);
@@ -58,7 +60,7 @@ int64_t ls_net_channels(const ls_net *net, int64_t channels);
 
 /* Options of a job's `model` that not every model has. One that a model does not read must keep its default: otherwise two
  * jobs of one meaning would have two ids. */
-enum { LS_READS_HIDDEN = 1, LS_READS_POOL = 2, LS_READS_WIDTH = 4, LS_READS_HEAD = 8 };
+enum { LS_READS_HIDDEN = 1, LS_READS_POOL = 2, LS_READS_WIDTH = 4, LS_READS_HEAD = 8, LS_READS_ACTIVATION = 16 };
 
 typedef struct ls_model_def {
 	const char *name;

@@ -36,15 +36,18 @@ int64_t ls_product_out_index(const ls_product *p, int64_t i, int64_t j)
 	return i * p->row_stride + j / p->inner * p->outer_stride + j % p->inner * p->inner_stride;
 }
 
-/* The layouts of outputs are either (rows, columns) or (outer, rows, inner): both are undone by division. */
+/* The layouts of outputs are (rows, columns), (columns, rows) or (outer, rows, inner): all are undone by division. */
 void ls_product_locate(const ls_product *p, int64_t out_index, int64_t *i, int64_t *j)
 {
-	if (p->inner == p->columns) {
+	if (p->inner == p->columns && (p->row_stride < p->inner_stride || p->rows == 1)) {
+		*i = out_index % p->inner_stride / p->row_stride;
+		*j = out_index / p->inner_stride;
+	} else if (p->inner == p->columns) {
 		*i = out_index / p->row_stride;
-		*j = out_index % p->row_stride;
+		*j = out_index % p->row_stride / p->inner_stride;
 	} else {
 		*i = out_index % p->outer_stride / p->row_stride;
-		*j = out_index / p->outer_stride * p->inner + out_index % p->row_stride;
+		*j = out_index / p->outer_stride * p->inner + out_index % p->row_stride / p->inner_stride;
 	}
 }
 

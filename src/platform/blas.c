@@ -86,6 +86,15 @@ void ls_platform__blas_close(ls_platform *p)
 	ls_free(blas);
 }
 
+// Its order of summation is unknown, so it gets no more than 512 terms at once, and their sums are added here.
+static const ls_engine shape = {.block = 512, .group = INT64_C(1) << 40, .joined = true, .spare = true, .multiply = multiply,
+                                .multiply32 = multiply32};
+
+int64_t ls_platform__blas_depth(const ls_product *p)
+{
+	return ls_kernel__engine_depth(&shape, p->terms, p->bias != LS_BIAS_NONE);
+}
+
 ls_status ls_platform__blas_open(ls_platform *p, const ls_blas_recipe *recipe, ls_error *err)
 {
 	struct blas *blas = p->state = ls_alloc(1, sizeof *blas);
@@ -93,8 +102,8 @@ ls_status ls_platform__blas_open(ls_platform *p, const ls_blas_recipe *recipe, l
 	if (!blas)
 		return ls_error_set(err, LS_ERR_NOMEM, "out of memory");
 	LS_TRY(load(blas, p, recipe, err));
-	blas->engine = (ls_engine){.block = 512, .group = INT64_C(1) << 40, .joined = true, .spare = true,
-	                           .multiply = multiply, .multiply32 = multiply32, .context = blas};
+	blas->engine = shape;
+	blas->engine.context = blas;
 	LS_TRY(ls_kernel__gemm_open(&blas->gemm, &p->table, &blas->engine, p->pool, err));
 done:
 	if (status != LS_OK)

@@ -19,6 +19,7 @@ typedef struct ls_blas_recipe {
 /* The open, close and product of such a platform. The recipe is borrowed. */
 ls_status ls_platform__blas_open(ls_platform *p, const ls_blas_recipe *recipe, ls_error *err);
 void ls_platform__blas_close(ls_platform *p);
+int64_t ls_platform__blas_depth(const ls_product *product);
 ls_status ls_platform__blas_product(ls_platform *p, const ls_product_call *call, ls_error *err);
 
 /* Stores a function's address; false where the library has none of that name. ISO C has no conversion from the object

@@ -35,4 +35,5 @@ static ls_status open_blis(ls_platform *p, ls_error *err)
 const ls_platform_def ls_platform__blis = {
 	.name = "blis", .row_kernels = true, .open = open_blis, .close = ls_platform__blas_close,
 	.product = ls_platform__blas_product,
+	.depth = ls_platform__blas_depth,
 };

@@ -158,12 +158,12 @@ static ls_status reserve(struct worker *w, int64_t terms, ls_error *err)
 	return LS_OK;
 }
 
-static int64_t depth_of(const ls_product *p)
+static int64_t depth(const ls_product *p)
 {
-	int64_t depth = 0;
-	while (INT64_C(1) << depth < p->terms)
-		depth++;
-	return depth + (p->bias != LS_BIAS_NONE);
+	int64_t levels = 0;
+	while (INT64_C(1) << levels < p->terms)
+		levels++;
+	return levels + (p->bias != LS_BIAS_NONE);
 }
 
 static ls_status product(ls_platform *platform, const ls_product_call *call, ls_error *err)
@@ -171,7 +171,7 @@ static ls_status product(ls_platform *platform, const ls_product_call *call, ls_
 	struct naive *naive = platform->state;
 	const ls_product *p = call->product;
 	struct job job = {call, naive, (p->columns + COLUMNS - 1) / COLUMNS};
-	ls_status status = ls_kernel__check_call(call, depth_of(p), err);
+	ls_status status = ls_kernel__check_call(call, depth(p), err);
 	for (int i = 0; status == LS_OK && i < naive->workers; i++)
 		status = reserve(&naive->worker[i], p->terms, err);
 	if (status != LS_OK)
@@ -220,4 +220,5 @@ static ls_status open_naive(ls_platform *platform, ls_error *err)
 
 const ls_platform_def ls_platform__naive = {
 	.name = "naive", .row_kernels = false, .open = open_naive, .close = close_naive, .product = product,
+	.depth = depth,
 };

@@ -26,6 +26,12 @@ static ls_status product(ls_platform *p, const ls_product_call *call, ls_error *
 	return ls_kernel__gemm_run(p->state, call, err);
 }
 
+static int64_t depth(const ls_product *p)
+{
+	return ls_kernel__engine_depth(&ls_kernel__native_engine, p->terms, p->bias != LS_BIAS_NONE);
+}
+
 const ls_platform_def ls_platform__native = {
 	.name = "native", .row_kernels = true, .open = open_native, .close = close_native, .product = product,
+	.depth = depth,
 };

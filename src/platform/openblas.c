@@ -31,4 +31,5 @@ static ls_status open_openblas(ls_platform *p, ls_error *err)
 const ls_platform_def ls_platform__openblas = {
 	.name = "openblas", .row_kernels = true, .open = open_openblas, .close = ls_platform__blas_close,
 	.product = ls_platform__blas_product,
+	.depth = ls_platform__blas_depth,
 };

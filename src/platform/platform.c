@@ -76,6 +76,29 @@ ls_pool *ls_platform_pool(ls_platform *p)
 	return p->pool;
 }
 
+ls_status ls_platform_check_depth(const char *name, const ls_program *program, const ls_arithmetic *arithmetic, ls_error *err)
+{
+	const ls_platform_def *def = find(name);
+	const char *deepest = NULL;
+	int64_t least = 0;
+	for (int i = 0; def && arithmetic->depth && !arithmetic->fp32 && i < ls_program_ops(program); i++) {
+		const ls_op *op = ls_program_op(program, i);
+		ls_product product;
+		if (ls_op_find(op->kind)->class != LS_OP_PRODUCT)
+			continue;
+		ls_op_find(op->kind)->product(program, op, &product);
+		if (ls_product_bound(arithmetic, op->kind, &product).kind == LS_BOUND_FP64 && def->depth(&product) + 2 > least) {
+			least = def->depth(&product) + 2;
+			deepest = ls_program_value(program, op->outputs[0])->name;
+		}
+	}
+	if (least <= arithmetic->depth)
+		return LS_OK;
+	return ls_error_set(err, LS_ERR_INPUT, "arithmetic.depth: found %lld, expected at least %lld, which platform %s needs for op '%s'\n"
+	                    "  hint: leave it out, or 0: every product then has 512 + K/512, which suffices on every platform",
+	                    (long long)arithmetic->depth, (long long)least, name, deepest);
+}
+
 ls_status ls_platform_product(ls_platform *p, const ls_product_call *call, ls_error *err)
 {
 	return p->def->product(p, call, err);

@@ -13,6 +13,7 @@ typedef struct ls_platform_def {
 	ls_status (*open)(ls_platform *platform, ls_error *err);
 	void (*close)(ls_platform *platform);
 	ls_status (*product)(ls_platform *platform, const ls_product_call *call, ls_error *err);
+	int64_t (*depth)(const ls_product *product); /* of its FP64 sums, in additions */
 } ls_platform_def;
 
 struct ls_platform {

@@ -20,6 +20,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tools"))
+import datasets  # noqa: E402 (tests/tools)
+
 SKIPPED = 77  # what CTest takes for "skipped"
 JOB = """\
 # A small job for tests.
@@ -61,7 +64,7 @@ def execute(case, lockstep):
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         env.update(PATH=f"{folder / 'bin'}:{env['PATH']}", LOCKSTEP_ISA="portable", LC_ALL="C.UTF-8", PYTHON=sys.executable,
                    TESTS=str(HERE.parent), SOURCE=str(HERE.parent.parent),
-                   DATASETS=os.environ.get("LOCKSTEP_DATA", "/usr/share/datasets"))
+                   CIFAR10=str(datasets.above("cifar-10-batches-bin")), FASHION=str(datasets.above("fashion-mnist")))
         script = f". '{HERE / 'prelude.sh'}'; . '{case}'"
         done = subprocess.run(["sh", "-eu", "-c", script], cwd=work, env=env, capture_output=True, text=True, timeout=100,
                               stdin=subprocess.DEVNULL)

@@ -15,7 +15,6 @@ def accuracy_of(report, run, what):
 
 def main():
     if not fashion_mnist():
-        print("accuracy: Fashion-MNIST is not installed (Debian: dataset-fashion-mnist)")
         sys.exit(SKIPPED)
     report = Report("accuracy")
     with Folder() as folder:

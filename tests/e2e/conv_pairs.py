@@ -9,20 +9,19 @@
 3. The paper's thresholds, fixed and adaptive after a calibration over two platforms, with the dense coding, which costs a
    byte for five elements where sparse costs a small part of that. These runs are marked uncertified everywhere.
 
-Needs CIFAR-10's binary version in $LOCKSTEP_DATA/cifar-10-batches-bin; without it the test says so and is skipped.
+Needs CIFAR-10's binary version (tests/tools/datasets.py says where); without it the test says so and is skipped.
 """
 import array
 import concurrent.futures
 import json
 import os
-import pathlib
 import struct
 import sys
 import time
 
-from harness import JOBS, SKIPPED, Folder, Report, lockstep, sets
+from harness import JOBS, SKIPPED, Folder, Report, datasets, lockstep, sets
 
-CIFAR = pathlib.Path(os.environ.get("LOCKSTEP_DATA", "/usr/share/datasets")) / "cifar-10-batches-bin"
+CIFAR = datasets.above("cifar-10-batches-bin") / "cifar-10-batches-bin"
 RECORD = 1 + 3 * 32 * 32
 SMALL = sets(model__width=0.25)
 FAST = ["native", "openblas", "blis"]
@@ -187,8 +186,9 @@ def thresholds(report, folder):
 
 
 def main():
-    if not (CIFAR / "data_batch_1.bin").exists():
-        print(f"*** SKIPPED: no CIFAR-10 in {CIFAR} (data_batch_1.bin); set LOCKSTEP_DATA to the folder above it")
+    missing = datasets.missing(CIFAR.name, "data_batch_1.bin")
+    if missing:
+        print(missing)
         sys.exit(SKIPPED)
     report, begun = Report("conv_pairs"), time.monotonic()
     print(f"{'case':<26}{'trainer → auditor':<20}{'roots':<10}{'corr.':>6}{'entries':>10}{'elements':>12}{'train s':>9}"

@@ -19,7 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LOCKSTEP_BUILD", ROOT / "build"))
 LOCKSTEP, CHEAT = BUILD / "lockstep", BUILD / "lockstep-cheat"
 JOBS = ROOT / "examples" / "jobs"
-DATASETS = pathlib.Path("/usr/share/datasets")
+sys.path.insert(0, str(ROOT / "tests" / "tools"))
+import datasets  # noqa: E402 (tests/tools)
+
+DATASETS = datasets.above("fashion-mnist")
 SKIPPED = 77
 
 
@@ -133,7 +136,11 @@ def noise_data(folder, count, side=28, classes=10, seed=1):
 
 
 def fashion_mnist():
-    return (DATASETS / "fashion-mnist" / "train-images-idx3-ubyte.gz").exists()
+    """Whether it is at hand; says so loudly if not."""
+    missing = datasets.missing("fashion-mnist", "train-images-idx3-ubyte.gz")
+    if missing:
+        print(missing)
+    return not missing
 
 
 JOB = """lockstep: 1

@@ -28,9 +28,10 @@ JOBS = {  # name: fields; each with the batch and the steps of the mode's run
     "drops": {"schedule__name": "step", "schedule__every": 2, "schedule__gamma": 0.5, "optimizer__momentum": 0},
     "augmented": {"data__augment": "[crop, flip]", "data__mean": 72.94, "data__std": 90.02},
     "logreg": {"model__arch": "logreg", "model__hidden": "[]"},
+    "tanh": {"model__activation": "tanh"}, "sigmoid": {"model__activation": "sigmoid"}, "gelu": {"model__activation": "gelu"},
 }
 MODELS = ({"model__arch": "logreg"}, {"model__arch": "mlp", "model__hidden": "[7, 5]"}, {"model__arch": "lenet5"},
-          {"model__arch": "lenet5", "model__pool": "avg"}, {"model__arch": "vgg11"},
+          {"model__arch": "lenet5", "model__pool": "avg", "model__activation": "tanh"}, {"model__arch": "vgg11"},
           {"model__arch": "vgg16", "model__head": "torchvision"},
           {"model__arch": "resnet18", "model__width": 0.25}, {"model__arch": "resnet50"})
 

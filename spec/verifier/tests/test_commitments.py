@@ -71,7 +71,7 @@ class Frames(unittest.TestCase):
 
 def job(**changes):
     fields = {f.path: f.default for f in jobs.FIELDS}
-    fields |= {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max",
+    fields |= {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.activation": "relu",
                "model.width": 1.0,
                "model.head": "cifar", "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
                "train.steps": 5,

@@ -1,8 +1,9 @@
 # The jobs on Fashion-MNIST under examples/ are jobs, and train.
-if [ ! -d /usr/share/datasets/fashion-mnist ]; then
-	echo "SKIPPED: Debian's dataset-fashion-mnist is not installed"
+if [ ! -d "$FASHION/fashion-mnist" ]; then
+	echo "SKIPPED: no fashion-mnist below $FASHION; Debian's dataset-fashion-mnist has it, or set LOCKSTEP_DATA"
 	exit 0
 fi
+export LOCKSTEP_DATA="$FASHION"
 for job in logreg mlp lenet; do
 	cp "$SOURCE/examples/jobs/fashion-$job.yaml" .
 	keys 0 "name arch mode samples steps batch parameters" plan fashion-$job.yaml

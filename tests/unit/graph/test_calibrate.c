@@ -78,12 +78,40 @@ static void nonsense_is_refused(void **state)
 	ls_platform_free(one);
 }
 
+/* 2^28 sums would be lists of 12 GiB; nothing of that size is made. */
+static void sums_too_many_to_keep_are_refused(void **state)
+{
+	static const ls_shape a = {2, {1 << 14, 8}}, b = {2, {8, 1 << 14}};
+	ls_calibrate_options o = LS_CALIBRATE_OPTIONS_INIT;
+	ls_calibration rows[LS_CALIBRATIONS_MAX];
+	ls_platform *platform[2];
+	ls_error err = LS_ERROR_INIT;
+	ls_program *p;
+	int count;
+	assert_int_equal(ls_program_open(&p, 32, 32, NULL), LS_OK);
+	int x = ls_program_add_state(p, "a", &a), w = ls_program_add_state(p, "b", &b);
+	assert_true(append(p, "matmul", "y", (int[]){x, w}, 2, (int64_t[]){0, 0}, 2) >= 0);
+	assert_int_equal(ls_platform_open(&platform[0], "native", NULL, NULL), LS_OK);
+	assert_int_equal(ls_platform_open(&platform[1], "naive", NULL, NULL), LS_OK);
+	o.program = p;
+	o.platforms = platform;
+	o.platform_count = 2;
+	assert_int_equal(ls_calibrate(rows, &count, &o, &err), LS_ERR_LIMIT);
+	assert_string_equal(err.text, "calibration: op 'y': found 268435456 elements, expected at most 44739242 with 2 platforms: the sums "
+	                              "of an op are kept in at most 2048 MiB\n"
+	                              "  hint: calibrate with a smaller train.batch (--set); thresholds are per kind of op, not per size");
+	for (int i = 0; i < 2; i++)
+		ls_platform_free(platform[i]);
+	ls_program_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_difference_seen_is_covered),
 		cmocka_unit_test(without_a_difference_the_window_is_the_least),
 		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(sums_too_many_to_keep_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

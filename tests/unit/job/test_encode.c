@@ -43,6 +43,7 @@ static void the_bytes_are_as_described(void **state)
 	                           "u\x0a\0\0\0\0\0\0\0"
 	                           "l\x02\0\0\0\x20\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0"
 	                           "s\x03\0\0\0max"
+	                           "s\x04\0\0\0relu"
 	                           "r\0\0\0\0\0\0\xf0\x3f"
 	                           "s\x05\0\0\0cifar"
 	                           "s\x03\0\0\0idx"
@@ -89,7 +90,8 @@ static void decoding_gives_the_same_job(void **state)
 static void each_field_that_is_read_changes_the_bytes(void **state)
 {
 	static const char *const sets[] = {
-		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.width=0.5",
+		"name=other", "model.arch=logreg", "model.classes=11", "model.hidden=[32]", "model.pool=avg", "model.activation=tanh",
+		"model.activation=gelu", "model.width=0.5",
 		"model.head=torchvision", "data.format=csv",
 		"data.limit=5000", "data.shape=[3, 32, 32]", "data.mean=1", "data.mean=[0, 0, 0]", "data.std=90.02", "data.augment=[crop]",
 		"data.augment=[flip]", "data.augment=[crop, flip]",
@@ -173,19 +175,22 @@ static void expect_refusal(const char *marker, size_t marker_len, const void *va
 
 static void refusals_name_the_field(void **state)
 {
-	uint64_t two = 2, nan = UINT64_C(0x7ff8000000000000), minus_zero = UINT64_C(1) << 63;
+	uint8_t two[8], nan[8], minus_zero[8];
+	ls_put_le64(two, 2);
+	ls_put_le64(nan, UINT64_C(0x7ff8000000000000));
+	ls_put_le64(minus_zero, UINT64_C(1) << 63);
 	expect_refusal("ls1/", 4, "jab", 3, "signed job: found other bytes, expected the tag ls1/job");
 	expect_refusal("ls1/job", 7, "\x02", 1, "signed job: version: found another version, expected 1");
 	expect_refusal("s\x03\0\0\0", 5, "MLP", 3, "signed job: model.arch: found bytes that are no value of it");
 	expect_refusal("s\x03\0\0\0mlpu", 9, "\x01\0\0\0\0\0\0\0", 8, "signed job: model.classes: ");
-	expect_refusal("s\x03\0\0\0sgdr", 9, &nan, 8, "signed job: optimizer.lr: ");
-	expect_refusal("s\x03\0\0\0sgdr\x9a\x99\x99\x99\x99\x99\xa9\x3fr", 18, &minus_zero, 8, "signed job: optimizer.momentum: ");
-	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, &two, 8, "train.steps: found also its alternative, expected one of them");
+	expect_refusal("s\x03\0\0\0sgdr", 9, nan, 8, "signed job: optimizer.lr: ");
+	expect_refusal("s\x03\0\0\0sgdr\x9a\x99\x99\x99\x99\x99\xa9\x3fr", 18, minus_zero, 8, "signed job: optimizer.momentum: ");
+	expect_refusal("u\x64\0\0\0\0\0\0\0u", 10, two, 8, "train.steps: found also its alternative, expected one of them");
 	expect_refusal("s\x08\0\0\0", 5, "cosine\0\0", 8, "signed job: schedule.name: ");
 	expect_refusal("s\x06\0\0\0", 5, "linked", 6, "signed job: arithmetic.mode: ");
-	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, &two, 8, "good: steps: found 2, expected exactly 100");
+	expect_refusal("\x1c\0\0\0\0\0\0\0\xe8\x03\0\0\0\0\0\0", 16, two, 8, "good: steps: found 2, expected exactly 100");
 	// schedule.gamma is not read when the schedule is constant: its default is the only accepted value
-	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, &two, 8, "found bytes in another form, expected the canonical form");
+	expect_refusal("constantu\0\0\0\0\0\0\0\0r", 18, two, 8, "found bytes in another form, expected the canonical form");
 }
 
 /* Words of a list have one order in the bytes, too. */

@@ -143,6 +143,34 @@ static void test_programs_are_whole(void **state)
 	}
 }
 
+static int ops_of_kind(const ls_program *p, const char *kind)
+{
+	int count = 0;
+	for (int i = 0; i < ls_program_ops(p); i++)
+		count += !strcmp(ls_program_op(p, i)->kind, kind);
+	return count;
+}
+
+static void test_activations(void **state)
+{
+	static const char *const kinds[] = {"relu", "tanh", "sigmoid", "gelu"};
+	static const char *const archs[] = {"mlp", "lenet5"};
+	char grad[32], first[32];
+	for (int i = 0; i < 8; i++) {
+		ls_model_options o = options_of(archs[i / 4]);
+		ls_model *m;
+		o.activation = (ls_model_activation)(i % 4);
+		m = opened(&o);
+		snprintf(grad, sizeof grad, "%s_grad", kinds[i % 4]);
+		snprintf(first, sizeof first, "%s1", kinds[i % 4]);
+		for (int k = 0; k < 4; k++)
+			assert_int_equal(ops_of_kind(ls_model_step(m), kinds[k]), k == i % 4 ? (i < 4 ? o.hidden_count : 4) : 0);
+		assert_int_equal(ops_of_kind(ls_model_step(m), grad), i < 4 ? o.hidden_count : 4);
+		assert_true(ls_program_find(ls_model_eval(m), first) >= 0);
+		ls_model_free(m);
+	}
+}
+
 static void test_lenet_pools_as_asked(void **state)
 {
 	ls_model_options o = options_of("lenet5");
@@ -252,6 +280,9 @@ static void test_what_does_not_fit_is_refused(void **state)
 	o.hidden_count = 0;
 	refuse(&o, LS_ERR_INPUT, "model.hidden");
 	o = options_of("logreg");
+	o.activation = LS_MODEL_TANH;
+	refuse(&o, LS_ERR_INPUT, "model.activation");
+	o = options_of("logreg");
 	o.batch = 60001;
 	refuse(&o, LS_ERR_INPUT, "batch no larger");
 	o = options_of("logreg");
@@ -276,7 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parameters_are_torchvisions), cmocka_unit_test(test_bounds_of_initial_values),
-		cmocka_unit_test(test_programs_are_whole), cmocka_unit_test(test_lenet_pools_as_asked),
+		cmocka_unit_test(test_programs_are_whole), cmocka_unit_test(test_activations), cmocka_unit_test(test_lenet_pools_as_asked),
 		cmocka_unit_test(test_digests_are_pinned), cmocka_unit_test(test_every_option_changes_the_digest),
 		cmocka_unit_test(test_what_does_not_fit_is_refused),
 	};

@@ -26,6 +26,14 @@ static bool functions(const vectors *v, int words, answer *a)
 		answer_word(a, ls_log(word_of(v, 1)));
 	else if (vectors_is(v, 0, "rsqrt"))
 		answer_word(a, ls_rsqrt(word_of(v, 1)));
+	else if (vectors_is(v, 0, "tanh"))
+		answer_word(a, ls_tanh(word_of(v, 1)));
+	else if (vectors_is(v, 0, "sigmoid"))
+		answer_word(a, ls_sigmoid(word_of(v, 1)));
+	else if (vectors_is(v, 0, "gelu"))
+		answer_word(a, ls_gelu(word_of(v, 1)));
+	else if (vectors_is(v, 0, "gelu_slope"))
+		answer_word(a, ls_gelu_slope(word_of(v, 1)));
 	else if (vectors_is(v, 0, "log64"))
 		answer_f64(a, ls_log_f64(word_of(v, 1)));
 	else if (vectors_is(v, 0, "cospi"))
@@ -169,6 +177,11 @@ static void test_functions(void **state)
 	statements_check("num/functions.txt", functions, 4);
 }
 
+static void test_sigmoids(void **state)
+{
+	statements_check("num/sigmoids.txt", functions, 4);
+}
+
 static void test_sums(void **state)
 {
 	statements_check("num/sums.txt", sums, 8);
@@ -187,8 +200,8 @@ static void test_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rounding), cmocka_unit_test(test_functions), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_rounding), cmocka_unit_test(test_functions), cmocka_unit_test(test_sigmoids),
+		cmocka_unit_test(test_sums), cmocka_unit_test(test_random), cmocka_unit_test(test_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

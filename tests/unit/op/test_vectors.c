@@ -323,7 +323,7 @@ static void run(const char *name, tally *t)
 }
 
 static const char *const files[] = {"elements/products.txt", "elements/logged.txt", "elements/pinned.txt", "elements/sums.txt",
-                                    "elements/maps.txt", "elements/ends.txt", "elements/refusals.txt"};
+                                    "elements/maps.txt", "elements/functions.txt", "elements/ends.txt", "elements/refusals.txt"};
 
 static void definitions_agree_with_the_verifier(void **state)
 {

@@ -5,8 +5,9 @@ from verifier.vectors import COMMITMENTS, numbers
 
 from .writer import Statements
 
-BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max", "model.width": 1.0,
-        "model.head": "cifar", "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
+BASE = {"name": "n", "model.arch": "mlp", "model.classes": 3, "model.hidden": [4], "model.pool": "max",
+        "model.activation": "relu", "model.width": 1.0, "model.head": "cifar",
+        "data.format": "idx", "data.limit": 0, "data.mean": [0.0], "data.std": [255.0],
         "train.steps": 5,
         "train.batch": 2, "train.seed": 1, "train.commit_every": 1, "optimizer.name": "sgd", "optimizer.lr": 0.125,
         "optimizer.momentum": 0.5, "optimizer.weight_decay": 0.0, "optimizer.nesterov": 0, "schedule.name": "constant",
@@ -30,7 +31,9 @@ def make(**changes):
 IMAGE = {"channels": 3, "height": 32, "width": 32, "model__hidden": []}
 GOOD = [
     {}, {"model__hidden": [7, 1, 2]}, {"model__arch": "logreg", "model__hidden": []}, {"model__arch": "lenet5", **IMAGE},
-    {"model__arch": "lenet5", "model__pool": "avg", **IMAGE}, {"model__arch": "vgg11", "model__width": 0.25, **IMAGE},
+    {"model__arch": "lenet5", "model__pool": "avg", "model__activation": "tanh", **IMAGE}, {"model__activation": "sigmoid"},
+    {"model__activation": "gelu", "model__hidden": [5, 3]}, {"model__arch": "lenet5", "model__pool": "avg", **IMAGE},
+    {"model__arch": "vgg11", "model__width": 0.25, **IMAGE},
     {"model__arch": "vgg16", "model__head": "torchvision", **IMAGE}, {"model__arch": "resnet18", **IMAGE},
     {"model__arch": "resnet50", "model__width": 0.03, **IMAGE, "data__augment": ["crop", "flip"]},
     {"model__arch": "resnet18", "model__width": 2.5, **IMAGE, "optimizer__momentum": 0.0, "import": bytes(range(1, 33))},
@@ -52,6 +55,7 @@ BAD = [
     {"model__arch": "m" * 33},
     {"model__classes": 1}, {"model__classes": 65537}, {"model__hidden": [0]}, {"model__hidden": [65537]},
     {"model__hidden": [1] * 17},
+    {"model__activation": "elu"},
     {"model__width": 0.0}, {"model__width": 17.0}, {"data__limit": (1 << 40) + 1}, {"data__limit": 7},
     {"data__shape": [1, 4]},
     {"data__shape": [0, 4, 5]}, {"data__mean": []}, {"data__mean": [1.0] * 4}, {"data__mean": [-1.0]},
@@ -79,7 +83,7 @@ BAD = [
 ]
 OTHER_PROGRAMS = [  # good bytes, but not what the fields expand to
     {"model__arch": "unknown"}, {"optimizer__name": "adam"}, {"model__arch": "mlp", "model__hidden": []},
-                  {"model__pool": "avg"},
+                  {"model__pool": "avg"}, {"model__arch": "logreg", "model__hidden": [], "model__activation": "tanh"},
     {"model__arch": "vgg11", "model__hidden": []}, {"model__arch": "logreg"}, {"data__mean": [1.0, 2.0]},
                   {"schedule__warmup": 5},
 ]

@@ -1,0 +1,56 @@
+// Mode pinned in register tiles of 6 × 16 FP32: 12 accumulators, two registers of b, one broadcast of a.
+#include "kernel/table.h"
+
+#include <immintrin.h>
+#include <lockstep/num.h>
+
+#define TILE_ROWS 6
+#define LANES 8
+
+// `m` and `v` are constants in every call, so that the accumulators live in registers.
+static inline __attribute__((always_inline)) void multiply(const int m, const int v, int64_t k, const float *a, const float *b,
+                                                           float *c, int64_t ldc, bool add)
+{
+	__m256 acc[TILE_ROWS][2], bv[2];
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			acc[i][j] = _mm256_setzero_ps();
+	for (; k > 0; k--, a += m, b += v * LANES) {
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			bv[j] = _mm256_loadu_ps(b + j * LANES);
+#pragma GCC unroll 6
+		for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+			for (int j = 0; j < v; j++)
+				acc[i][j] = _mm256_fmadd_ps(_mm256_set1_ps(a[i]), bv[j], acc[i][j]);
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < m; i++)
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++) {
+			float *to = c + i * ldc + j * LANES;
+			_mm256_storeu_ps(to, add ? _mm256_add_ps(_mm256_loadu_ps(to), acc[i][j]) : acc[i][j]);
+		}
+}
+
+#include "kernel/pinned_tile.h"
+
+static bool round_row(float *out, const float *c, int64_t n, int bits)
+{
+	bool finite = true;
+	if (bits != LS_GRID_MAX)
+		return ls_kernel__pinned_round_grid(out, c, n, bits);
+	for (int64_t j = 0; j < n; j++) {
+		out[j] = c[j] + 0.0f; // −0 + 0 is +0
+		finite &= c[j] - c[j] == 0;
+	}
+	return finite;
+}
+
+void ls_kernel__pinned_avx2(ls_kernel_table *t)
+{
+	t->pinned = (ls_pinned_kernels){.mr = TILE_ROWS, .nr = 2 * LANES, .lanes = LANES, .tile = tile, .round = round_row};
+}
