@@ -25,8 +25,9 @@ typedef struct ls_audit_options {
 	 * more and takes it over (ls_run_refresh); `*grown` false ends the audit. NULL: the run is what it is. */
 	ls_status (*more)(void *context, bool *grown, ls_damage *damage, ls_error *err);
 	bool guard;           /* as ls_exec_options */
-	const ls_watch *watch; /* may be NULL */
 	const char *keep;     /* where to write the auditor's own run; NULL: nowhere */
+	const ls_key *key;    /* the auditor's: signs the heads of what is kept; NULL: unsigned */
+	const ls_watch *watch; /* a test's lying auditor; NULL */
 	bool (*stop)(void *context);
 	ls_step_fn on_step;
 	void *context;

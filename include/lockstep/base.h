@@ -199,6 +199,8 @@ ls_status ls_draft_put(ls_draft *d, const void *data, size_t len, ls_error *err)
 ls_status ls_draft_finish(ls_draft *d, ls_error *err);
 void ls_draft_free(ls_draft *d); /* one that was not finished leaves nothing; NULL is allowed */
 
+/* Writes a new file that only its owner may read or write; LS_ERR_EXISTS where the path is there. */
+ls_status ls_file_write_private(const char *path, const void *data, size_t len, ls_error *err);
 bool ls_file_exists(const char *path);
 ls_status ls_file_remove(const char *path, ls_error *err); /* one that is not there is fine */
 ls_status ls_dir_sync(const char *path, ls_error *err); /* makes the names in a folder durable */

@@ -165,6 +165,8 @@ typedef struct ls_rsum {
 
 void ls_rsum_init(ls_rsum *r);
 void ls_rsum_push(ls_rsum *r, double term);
+/* The sum of a whole block of the present run in place of its terms; the block before must be full or have ended its run. */
+void ls_rsum_push_block(ls_rsum *r, double sum);
 /* The next term begins a new run, hence a new block. Runs without terms leave no trace. */
 void ls_rsum_end_run(ls_rsum *r);
 double ls_rsum_finish(const ls_rsum *r); /* the sum so far, which may go on; no terms give +0 */
@@ -183,6 +185,7 @@ typedef struct ls_rsum_column {
 
 void ls_rsum_column_init(ls_rsum_column *r);
 void ls_rsum_column_push(ls_rsum_column *r, double term);
+void ls_rsum_column_push_block(ls_rsum_column *r, double sum); /* the sum of 256 rows, or of the last ones */
 double ls_rsum_column_finish(const ls_rsum_column *r);
 
 /* ---- functions (class 3): one FP32 argument, correctly rounded to FP32, +0 and the one NaN as on grids ---- */

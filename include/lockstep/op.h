@@ -134,6 +134,13 @@ typedef struct ls_imports {
 	uint32_t (*word)(void *context, int64_t tensor, int64_t index);
 } ls_imports;
 
+/* Long sums in parts: an element's rsums are read block by block (num.h), in the order in which they are added. */
+typedef struct ls_parts {
+	void *context;
+	bool (*given)(void *context, double *sum); /* the next block's sum; then its terms are not read */
+	void (*made)(void *context, double sum);   /* the sum of a block that was not given */
+} ls_parts;
+
 /* What an element is defined from: the record, the step, and single words of inputs (whole tensors for an executor,
  * opened chunks for a judge). */
 typedef struct ls_reader {
@@ -144,6 +151,7 @@ typedef struct ls_reader {
 	uint32_t (*word)(void *context, int input, int64_t index); /* the 32-bit word of an input */
 	const ls_samples *samples;                                 /* `load` only */
 	const ls_imports *imports;                                 /* `import` only */
+	const ls_parts *parts;                                     /* NULL: every term is read */
 } ls_reader;
 
 static inline float ls_read_f32(const ls_reader *r, int input, int64_t index)
@@ -159,6 +167,8 @@ const ls_value *ls_reader_output(const ls_reader *r, int output);
 
 /* E and S of one element of a product op. */
 void ls_product_sum(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, ls_sum *out);
+/* The same of terms first … first + count − 1 alone; term K is the bias. */
+void ls_product_sum_terms(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, int64_t first, int64_t count, ls_sum *out);
 
 /* Terms of a block of mode pinned. */
 #define LS_PINNED_BLOCK 256
@@ -166,6 +176,18 @@ void ls_product_sum(const ls_reader *r, const ls_product *product, int64_t i, in
 /* The value of one element in mode pinned, on a grid of `bits`: the definition that kernels must equal
  * (spec/arithmetic.md, 3.8). */
 float ls_product_pinned(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, int bits);
+
+/* How far a pinned sum has come: the sum of the blocks before, the accumulator of this one, whether every factor was finite. */
+typedef struct ls_pinned_state {
+	float sum, acc;
+	bool finite;
+} ls_pinned_state;
+#define LS_PINNED_STATE_START {0, 0, true}
+/* Goes on over terms first … first + count − 1; term K is the bias. */
+void ls_product_pinned_terms(const ls_reader *r, const ls_product *product, int64_t i, int64_t j, int64_t first, int64_t count,
+                             ls_pinned_state *state);
+/* The value after all terms. */
+float ls_product_pinned_end(const ls_product *product, const ls_pinned_state *state, int bits);
 
 /* ---- the table ---- */
 
@@ -188,6 +210,8 @@ typedef struct ls_op_def {
 	void (*gradient)(struct ls_op_grad *g);
 	/* The 32-bit word of one output element; NULL for products and commit. */
 	uint32_t (*element)(const ls_reader *r, int output, int64_t index);
+	/* Blocks that ls_parts sees of an element of this output; NULL or 0: none, its sums are short. */
+	int64_t (*parts)(const ls_program *program, const ls_op *op, int output);
 	/* Products only. Pure function of shapes and attributes. */
 	void (*product)(const ls_program *program, const ls_op *op, ls_product *out);
 } ls_op_def;

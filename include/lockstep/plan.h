@@ -17,8 +17,10 @@ typedef struct ls_plan_options {
 	/* Where the weights lie that the run starts from; NULL: model.init_from, found as data.path is. */
 	const char *init_from;
 	/* Of a run that is there; NULL: none. With it, weights that are not at hand are no error as long as nothing has to
-	 * execute step 0: their root is taken from here. */
+	 * execute step 0: their root is taken from here. So are the keys that the job names. */
 	const ls_job_binding *run;
+	/* Public keys that the job is to name, 32 bytes each; NULL: those of `run`, or none. */
+	const uint8_t *trainer, *referee;
 } ls_plan_options;
 #define LS_PLAN_OPTIONS_VERSION 1
 #define LS_PLAN_OPTIONS_INIT {.version = LS_PLAN_OPTIONS_VERSION}

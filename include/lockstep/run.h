@@ -5,7 +5,9 @@
  *   thresholds.json     the threshold file, where arithmetic.threshold is adaptive; job.bin holds its digest
  *   nonce               64 hex digits; run id = H(job id, trainer key, nonce)
  *   leaves              the run tree's leaves: u32 length and bytes, leaf 0 first
- *   heads/N             the head over the first N leaves (C2SP body)
+ *   trainer.pem         the trainer's public key, where it has one
+ *   auditor             in an auditor's replay: its public key, or "unsigned"
+ *   heads/N             the head over the first N leaves: a C2SP signed note, or only its body where nobody signs
  *   rounding-log/frames per leaf ≥ 1 a block: u64 leaf, u64 length, then per step, product op and frame u32 length and bytes
  *   snapshots/STEP      the state after STEP (ten digits): see spec/run.md
  *   pieces/ROOT[.zst]   up to 4 MiB of a large tensor, under its root: what snapshots have in common is there once
@@ -19,6 +21,7 @@
 #include <lockstep/commit.h>
 #include <lockstep/graph.h>
 #include <lockstep/plan.h>
+#include <lockstep/signature.h>
 
 typedef struct ls_run ls_run;
 
@@ -49,17 +52,21 @@ bool ls_snapshot_policy_parse(ls_snapshot_policy *out, const char *text);
 /* ---- writing ---- */
 
 /* Makes the folder (its parent must exist) and leaf 0's surroundings, and locks it against other writers. LS_ERR_EXISTS where
- * `dir` is there and not empty; with `again`, where it is more than a start that was cut off. `nonce` makes the run id; NULL
- * draws 32 random bytes. */
+ * `dir` is there and not empty; with `again`, where it is more than a start that was cut off. `nonce` and the key make the
+ * run id; NULL draws 32 random bytes. `key`, borrowed for the run's life, is the trainer's and signs heads; NULL: nobody
+ * signs. LS_ERR_INPUT where the job names a trainer and the key is not its. */
 ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], bool again,
-                        ls_error *err);
-/* The same for an auditor's replay of `source`, whose run id it keeps. */
-ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err);
+                        const ls_key *key, ls_error *err);
+/* The same for an auditor's replay of `source`, whose run id it keeps; `key` is the auditor's, or NULL. */
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, const ls_key *key,
+                             ls_error *err);
 /* Whether the folder is missing, empty, or holds what a start leaves that was cut off before its end: there is nothing that
  * could be gone on with, and nothing that would be lost. */
 ls_status ls_run_is_unstarted(bool *out, const char *dir, ls_error *err);
 /* ls_run_open, and locked against other writers before anything is read. */
 ls_status ls_run_open_to_write(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* The key that signs the heads to come; LS_ERR_INPUT where it is not the one that signed so far (NULL: none). */
+ls_status ls_run_continue_with(ls_run *run, const ls_key *key, ls_error *err);
 /* Leaves whose blocks of the rounding log are there, too: what a crash spared. */
 uint64_t ls_run_usable(const ls_run *run);
 /* Heads against leaves, and the first `leaves` leaves against their rounding log and metrics: what a run that is gone on with
@@ -141,6 +148,12 @@ const ls_hash *ls_run_job_id(const ls_run *run);
 const ls_hash *ls_run_id_of(const ls_run *run);
 const ls_job *ls_run_job(const ls_run *run); /* opened runs: from job.yaml */
 const ls_job_binding *ls_run_binding(const ls_run *run);
+const uint8_t *ls_run_nonce(const ls_run *run);       /* 32 bytes */
+const uint8_t *ls_run_trainer_key(const ls_run *run); /* 32 bytes, zero where the trainer has none */
+bool ls_run_is_replay(const ls_run *run);             /* made by an auditor */
+const uint8_t *ls_run_signer(const ls_run *run);      /* whose signature heads bear: trainer or auditor; zero: nobody's */
+/* heads/N for N = size; LS_ERR_NOT_FOUND where there is none. Its signature is not verified (ls_run_check_heads does). */
+ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out, ls_error *err);
 uint64_t ls_run_leaves(const ls_run *run);
 /* Borrowed. i < ls_run_leaves. */
 const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
@@ -181,7 +194,7 @@ typedef void (*ls_metrics_fn)(void *context, const ls_metrics *metrics);
 ls_status ls_run_read_metrics(const ls_run *run, ls_metrics_fn fn, void *context, ls_error *err);
 /* Checks metrics.jsonl line by line against the metrics digests of the leaves. */
 ls_status ls_run_check_metrics(const ls_run *run, ls_damage *damage, ls_error *err);
-/* Checks heads/ against the leaves. */
+/* Checks heads/ and their signatures against the leaves. */
 ls_status ls_run_check_heads(const ls_run *run, ls_damage *damage, ls_error *err);
 
 /* ---- blocks of the rounding log ---- */

@@ -56,6 +56,7 @@ typedef struct ls_train_options {
 	bool resume;
 	bool compress; /* snapshots' pieces with zstd */
 	const uint8_t *nonce; /* 32 bytes, or NULL */
+	const ls_key *key;    /* signs heads and is part of the run id; NULL: an unsigned run */
 	const ls_watch *watch; /* may be NULL */
 	bool guard;            /* as ls_exec_options: notices memory that changes by itself */
 	bool no_self_check;    /* do not recompute random elements exactly */

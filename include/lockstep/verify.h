@@ -39,6 +39,10 @@ typedef struct ls_judgement {
 ls_status ls_judge_element(ls_judgement *out, const ls_reader *reader, const ls_judge_rules *rules, int output, int64_t index,
                            int entry, ls_error *err);
 
+/* The same for element of a product op of kind `kind`, whose E and S are known. `bits`: its output's grid. */
+void ls_judge_sum(ls_judgement *out, const ls_sum *sum, const ls_judge_rules *rules, const char *kind, const ls_product *product, int bits,
+                  int entry);
+
 typedef enum ls_claim {
 	LS_CLAIM_ADMISSIBLE = 0,
 	LS_CLAIM_WRONG = 1,  /* another word than the admissible one */
@@ -80,6 +84,9 @@ void ls_opening_reader(ls_opening *opening, ls_reader *reader);
 /* The first word that was read since ls_opening_reader without having been opened; false where there is none. A reader
  * is given zero for such words. */
 bool ls_opening_missing(const ls_opening *opening, int *input, int64_t *index);
+
+/* Whether some opened chunk has not been read since ls_opening_reader: evidence holds no more than it has to. */
+bool ls_opening_unread(const ls_opening *opening);
 
 /* ls_judge_element over an opening, and what that makes of a claimed word. `reader` needs program, op and step, and what
  * load and import read; its context and function are set here. `judgement` (may be NULL) is meaningless where the claim

@@ -4,16 +4,19 @@
     python3 -m verifier run RUN [--replay DATA]    a run against its roots; with DATA, every element of it computed again
     python3 -m verifier element FILE CASE OUTPUT INDEX [ENTRY]
                                                    one element of a case written as tests/vectors/README.md says
+    python3 -m verifier judge EVIDENCE             the verdict on an evidence file, as one JSON object
     python3 -m verifier --self-test                the verifier's own unit tests
 
-Exit codes: 0 all holds, 1 something does not, 2 bad usage or no such file.
+Exit codes: 0 all holds, 1 something does not (with judge always: somebody is wrong, or nobody can say), 2 bad usage or no such file.
 """
+import json
 import pathlib
 import sys
 import unittest
 
 from . import vectors
 from .numbers import Refused
+from .evidence import judge
 from .replay import Replay
 from .runs import check_run
 
@@ -65,6 +68,12 @@ def element(path, name, output, index, entry="-"):
     return 0
 
 
+def judge_file(path):
+    ruling, reason, known = judge(pathlib.Path(path).read_bytes())
+    print(json.dumps({"verdict": ruling, "text": reason, **known}))
+    return 1
+
+
 def self_test():
     suite = unittest.defaultTestLoader.discover(str(pathlib.Path(__file__).parent / "tests"),
                                                 top_level_dir=str(pathlib.Path(__file__).parents[1]))
@@ -76,7 +85,7 @@ def usage():
     return 2
 
 
-COMMANDS = {"check-vectors": (check_vectors, 1, 1), "run": (run, 1, 3), "element": (element, 4, 5),
+COMMANDS = {"check-vectors": (check_vectors, 1, 1), "run": (run, 1, 3), "element": (element, 4, 5), "judge": (judge_file, 1, 1),
             "--self-test": (self_test, 0, 0)}
 
 

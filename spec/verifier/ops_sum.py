@@ -3,7 +3,7 @@ from . import functions
 from .numbers import NAN, divide, f32, rne32, round_to
 from .ops import Rule, arity, expect, grid_value, register, unflat
 from .ops_product import extent, fits
-from .sums import rsum, strided
+from .sums import block_sum, blocks_of, column_sum, join, join_columns, rsum
 
 
 def channel_runs(shape, channel):
@@ -21,8 +21,36 @@ def image(op, value):
     return value.shape
 
 
+class LongSum(Rule):
+    """An element that is made of blocks of an rsum: a dispute shows their sums, and then the terms of one of them. `blocks`
+    says how many there are, `block` sums one (where it must, by way of sums of earlier ones), `whole` is the word that all
+    of them make."""
+
+    def element(self, v, output, index):
+        sums = []
+        for number in range(self.blocks(v, output)):
+            sums.append(self.block(v, output, index, number, sums))
+        return self.whole(v, output, index, sums)
+
+
+class ChannelLongSum(LongSum):
+    def per_channel(self, v):
+        x = v.shape(0)
+        return x[0] * len(blocks_of(x[2] * x[3]))
+
+    def blocks(self, v, output):
+        return self.per_channel(v)
+
+    def places(self, v, channel, number):
+        """Flat indexes of the terms of a block: a part of one image's plane."""
+        sizes = blocks_of(v.shape(0)[2] * v.shape(0)[3])
+        image_number, part = divmod(number, len(sizes))
+        run = channel_runs(v.shape(0), channel)[image_number]
+        return run[sum(sizes[:part]):sum(sizes[:part + 1])]
+
+
 @register
-class ChannelSum(Rule):
+class ChannelSum(ChannelLongSum):
     kind = "channel_sum"
 
     def infer(self, program, op, given):
@@ -30,15 +58,22 @@ class ChannelSum(Rule):
         expect(len(given[0].shape) in (2, 4), op, "(N,C) or (N,C,H,W)")
         return [grid_value(program, given[0].shape[1:2])]
 
-    def element(self, v, output, c):
+    def blocks(self, v, output):
+        return len(blocks_of(v.shape(0)[0])) if len(v.shape(0)) == 2 else self.per_channel(v)
+
+    def block(self, v, output, c, number, sums):
         x = v.shape(0)
         if len(x) == 2:
-            return v.round(strided([v.f(0, n * x[1] + c) for n in range(x[0])]))
-        return v.round(rsum(*([v.f(0, i) for i in run] for run in channel_runs(x, c))))
+            rows = range(number * 256, min(number * 256 + 256, x[0]))
+            return column_sum([v.f(0, n * x[1] + c) for n in rows])
+        return block_sum([v.f(0, i) for i in self.places(v, c, number)])
+
+    def whole(self, v, output, c, sums):
+        return v.round((join_columns if len(v.shape(0)) == 2 else join)(sums))
 
 
 @register
-class ChannelStats(Rule):
+class ChannelStats(ChannelLongSum):
     kind = "channel_stats"
     suffixes = (".mean", ".var")
 
@@ -46,17 +81,28 @@ class ChannelStats(Rule):
         arity(op, 1, 1, 0, 0)
         return [grid_value(program, image(op, given[0])[1:2])] * 2
 
-    def element(self, v, output, c):
-        runs, n = channel_runs(v.shape(0), c), channel_size(v.shape(0))
-        mean = v.round(rsum(*([v.f(0, i) for i in run] for run in runs)) / n)
+    def blocks(self, v, output):
+        return (1 + output) * self.per_channel(v)  # the variance needs the mean first
+
+    def mean(self, v, sums):
+        return v.round(join(sums[:self.per_channel(v)]) / channel_size(v.shape(0)))
+
+    def block(self, v, output, c, number, sums):
+        n = self.per_channel(v)
+        if number < n:
+            return block_sum([v.f(0, i) for i in self.places(v, c, number)])
+        mean = f32(self.mean(v, sums))
+        centred = [rne32(v.f(0, i) - mean) for i in self.places(v, c, number - n)]
+        return block_sum([x * x for x in centred])
+
+    def whole(self, v, output, c, sums):
         if output == 0:
-            return mean
-        centred = [[rne32(v.f(0, i) - f32(mean)) for i in run] for run in runs]
-        return v.round(rsum(*([x * x for x in run] for run in centred)) / n, 1)
+            return self.mean(v, sums)
+        return v.round(join(sums[self.per_channel(v):]) / channel_size(v.shape(0)), 1)
 
 
 @register
-class ChannelDot(Rule):
+class ChannelDot(ChannelLongSum):
     kind = "channel_dot"
 
     def infer(self, program, op, given):
@@ -64,11 +110,18 @@ class ChannelDot(Rule):
         expect(len(given[0].shape) in (2, 4) and given[0].shape == given[1].shape, op, "two tensors (N,C) or (N,C,H,W)")
         return [grid_value(program, given[0].shape[1:2])]
 
-    def element(self, v, output, c):
-        if len(v.shape(0)) == 2:
-            places = range(c, v.value(0).count, v.shape(0)[1])
-            return v.round(strided([v.f(0, i) * v.f(1, i) for i in places]))
-        return v.round(rsum(*([v.f(0, i) * v.f(1, i) for i in run] for run in channel_runs(v.shape(0), c))))
+    def blocks(self, v, output):
+        return len(blocks_of(v.shape(0)[0])) if len(v.shape(0)) == 2 else self.per_channel(v)
+
+    def block(self, v, output, c, number, sums):
+        x = v.shape(0)
+        if len(x) == 2:
+            rows = range(number * 256, min(number * 256 + 256, x[0]))
+            return column_sum([v.f(0, n * x[1] + c) * v.f(1, n * x[1] + c) for n in rows])
+        return block_sum([v.f(0, i) * v.f(1, i) for i in self.places(v, c, number)])
+
+    def whole(self, v, output, c, sums):
+        return v.round((join_columns if len(v.shape(0)) == 2 else join)(sums))
 
 
 # ---- softmax and loss ----
@@ -119,7 +172,7 @@ def divisor(v, labels):
 
 
 @register
-class CrossEntropy(Rule):
+class CrossEntropy(LongSum):
     kind = "cross_entropy"
     suffixes = ("", ".terms")
     labels = (4,)
@@ -140,11 +193,17 @@ class CrossEntropy(Rule):
             return NAN
         return v.round((v.f(2, row) - v.f(0, row * width + label)) + f32(functions.log(v.word(3, row))), 1)
 
-    def element(self, v, output, index):
+    def blocks(self, v, output):
+        return 0 if output else len(blocks_of(v.shape(0)[0]))
+
+    def block(self, v, output, index, number, sums):
+        rows = range(number * 256, min(number * 256 + 256, v.shape(0)[0]))
+        return block_sum([f32(self._term(v, t)) for t in rows])
+
+    def whole(self, v, output, index, sums):
         if output == 1:
             return self._term(v, index)
-        rows = v.shape(0)[0]
-        return v.round(divide(rsum([f32(self._term(v, t)) for t in range(rows)]), divisor(v, 4)))
+        return v.round(divide(join(sums), divisor(v, 4)))
 
     def gradient(self, g):
         expect(not any(o is not None for o in g.outputs), g.op, "the loss to be what is differentiated")

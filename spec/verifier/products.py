@@ -65,15 +65,49 @@ def ends(e, s, places, bits, bound):
 
 def judge(terms, bits, bound, bit):
     """What an entry means: ("redundant" | "override" | "forged", value)."""
-    value = exact_value(terms, bits)
+    return judge_sums(sums(terms), len(terms), bits, bound, bit)
+
+
+def judge_sums(both, places, bits, bound, bit):
+    """The same from E and S; `both` is None where a factor is not finite."""
+    value = NAN if both is None else round_exact(both[0], bits)
     if bit == last_bit(value, bits):
         return "redundant", value
-    both = sums(terms)
-    two = ends(*both, len(terms), bits, bound) if both else None
+    two = ends(*both, places, bits, bound) if both else None
     if two is None:
         return "forged", value
     (other,) = (end for end in two if end != value)
     return "override", other
+
+
+def pinned_states(terms, bias, every):
+    """(sum of the blocks before, accumulator, whether all factors were finite) after each `every` terms and after the last."""
+    total, acc, finite, states = 0, 0, True, []
+    terms = [*terms] if bias is None else [*terms, (bias, ONE)]
+    places = len(terms) - (bias is not None)
+    for k, term in enumerate(terms):
+        total, acc, finite = pinned_step((total, acc, finite), k, k < places, term)
+        if (k + 1) % every == 0 or k + 1 == len(terms):
+            states.append((total, acc, finite))
+    return states
+
+
+def pinned_step(state, k, placed, term):
+    """One more term; `placed` is false for the bias, which begins no block."""
+    total, acc, finite = state
+    if k and placed and k % BLOCK == 0:
+        total, acc = (acc if k == BLOCK else add32(total, acc)), 0
+    if term is not None:
+        finite = finite and all(map(is_finite, term))
+        acc = fused32(*term, acc)
+    return total, acc, finite
+
+
+def pinned_end(state, places, bits):
+    total, acc, finite = state
+    if not finite:
+        return NAN
+    return round_to(f32(add32(total, acc) if places > BLOCK else acc), bits)
 
 
 def pinned(terms, bias, bits):

@@ -35,6 +35,30 @@ def rsum(*runs):
     return _sum(runs, _block)
 
 
+def blocks_of(run):
+    """The numbers of terms in the blocks of one run."""
+    return [min(BLOCK, run - i) for i in range(0, run, BLOCK)]
+
+
+def block_sum(terms):
+    """The rsum of one block."""
+    return _block(terms)
+
+
+def column_sum(terms):
+    """The same of rows, strided."""
+    return _column_block(terms)
+
+
+def join(sums):
+    """The rsum, from the sums of all its blocks."""
+    return _sum([sums], _block) if len(sums) > 1 else sums[0]
+
+
+def join_columns(sums):
+    return _sum([sums], _column_block) if len(sums) > 1 else sums[0]
+
+
 def strided(terms):
     """The strided rsum of one column."""
     return _sum([terms], _column_block)

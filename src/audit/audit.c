@@ -327,7 +327,7 @@ static ls_status open_parts(auditor *a, ls_platform *platform, ls_error *err)
 	ls_tree_init(&a->tree, a->hasher, 0);
 	LS_TRY(ls_replay_open(&a->replay, &o, err));
 	if (a->options->keep)
-		LS_TRY(ls_run_create_copy(&a->kept, a->options->keep, a->plan, a->run, err));
+		LS_TRY(ls_run_create_copy(&a->kept, a->options->keep, a->plan, a->run, a->options->key, err));
 done:
 	return status;
 }

@@ -175,6 +175,26 @@ ls_status ls_file_write(const char *path, const void *data, size_t len, ls_error
 	return status == LS_OK ? sync_folder_of(path, err) : status;
 }
 
+ls_status ls_file_write_private(const char *path, const void *data, size_t len, ls_error *err)
+{
+	ls_status status = LS_OK;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return ls_error_set(err, LS_ERR_EXISTS, "%s: found a file, expected none\n  hint: choose another name", path);
+	if (fd < 0)
+		return ls_base__system_error(err, "create", path);
+	LS_TRY(ls_base__write_all(fd, data, len, path, err));
+	if (fsync(fd))
+		status = ls_base__system_error(err, "sync", path);
+	else
+		LS_TRY(sync_folder_of(path, err));
+done:
+	close(fd);
+	if (status != LS_OK)
+		unlink(path);
+	return status;
+}
+
 bool ls_file_exists(const char *path)
 {
 	struct stat st;

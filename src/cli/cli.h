@@ -63,8 +63,9 @@ typedef struct ls_cli_args {
 	bool help;
 } ls_cli_args;
 
-extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__eval, ls_cli__export,
-	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sample, ls_cli__train, ls_cli__verify;
+extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__dispute, ls_cli__eval, ls_cli__export,
+	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__judge, ls_cli__keygen, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sample, ls_cli__sign,
+	ls_cli__train, ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err);
@@ -168,6 +169,12 @@ typedef struct ls_cli_session {
 ls_status ls_cli__open_job(ls_cli_session *s, const ls_cli_args *args, ls_error *err);
 /* Plans `job` with the data of --data. */
 ls_status ls_cli__open_plan(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, ls_error *err);
+/* Public keys that a job is to name, or NULL. */
+typedef struct ls_cli_keys {
+	const uint8_t *trainer, *referee;
+} ls_cli_keys;
+ls_status ls_cli__open_plan_keyed(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, const ls_cli_keys *keys,
+                                  ls_error *err);
 /* Opens --platform with --threads and lets it pass its self-test: LS_ERR_NONCONFORMING names the check that failed. */
 ls_status ls_cli__open_platform(ls_cli_session *s, const ls_cli_args *args, ls_error *err);
 /* LS_ERR_USAGE with the names there are, where `name` is none of them. */

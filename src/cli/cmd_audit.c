@@ -1,14 +1,18 @@
 #include "cli/audit_follow.h"
 #include "cli/audit_parts.h"
+#include "cli/statement.h"
 
 #include <stdio.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 static const ls_cli_option options[] = {
 	{.name = "steps", .argument = "A:B", .help = "compare steps A to B, or with A: to the end, replaying from the nearest snapshot before", .fallback_text = "all"},
 	{.name = "job", .argument = "FILE", .help = "what was ordered, as lockstep plan -o wrote it: the run must be of this job",
 	 .fallback_text = "the run's own"},
 	{.name = "keep", .argument = "DIR", .help = "write the replay as a run of its own, for lockstep diff"},
+	{.name = "key", .argument = "FILE", .help = "the auditor's private key: signs --keep's heads and the statement"},
+	{.name = "output", .argument = "FILE", .help = "write a signed statement about the run's weights: DSSE, in-toto", .brief = 'o'},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
@@ -550,6 +554,40 @@ done:
 	return status;
 }
 
+/* The auditor's word for the weights that a match has shown to be the run's. Only a whole replay can stand behind them. */
+static ls_status attest(const ls_cli_args *args, ls_cli_session *s, const struct report *r, const ls_key *key, ls_error *err)
+{
+	const char *path = ls_cli__value(args, "output");
+	char weights[LS_PATH_MAX];
+	ls_cli_exported exported;
+	ls_damage damage = {0};
+	ls_attestation a;
+	ls_status status;
+	if (!path)
+		return LS_OK;
+	if (r->result.verdict != LS_VERDICT_MATCH || is_partial(r)) {
+		ls_cli__note("no statement was written: the replay was not whole, or did not match\n");
+		return LS_OK;
+	}
+	if (snprintf(weights, sizeof weights, "%s.weights", path) >= (int)sizeof weights)
+		return ls_error_set(err, LS_ERR_LIMIT, "%s: path is too long", path);
+	LS_TRY(ls_cli__export_run(&exported, s, weights, true, &damage, err));
+	LS_TRY(ls_cli__begin_statement(&a, s->run, weights, "model.safetensors", err));
+	snprintf(a.role, sizeof a.role, "auditor");
+	snprintf(a.verdict, sizeof a.verdict, "%s", ls_verdict_text(r->result.verdict));
+	snprintf(a.platform, sizeof a.platform, "%s", r->platform);
+	a.first = r->result.first;
+	a.last = r->result.last;
+	a.log_bytes = exported.log.bytes;
+	a.log_entries = exported.log.entries;
+	a.elements = exported.log.elements;
+	a.corrections = r->result.corrections;
+	LS_TRY(ls_cli__write_statement(&a, key, path, err));
+done:
+	unlink(weights); // only their digest is published
+	return status;
+}
+
 /* A match over part of what was asked for is no match: a script must not take it for one. */
 static int code_of(const ls_audit_result *a)
 {
@@ -579,8 +617,14 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_cli_session s = {0};
 	struct report r = {.ops = json_array(), .cli = cli, .followed = ls_cli__given(args, "follow")};
 	ls_damage damage;
+	ls_key *key = NULL;
 	ls_status status;
+	if (ls_cli__given(args, "output") && !ls_cli__given(args, "key"))
+		return ls_cli__usage(err, "audit", "-o without --key", "--key FILE", "a statement is signed");
 	o.keep = ls_cli__value(args, "keep");
+	if (ls_cli__given(args, "key"))
+		LS_TRY(ls_key_read(&key, ls_cli__value(args, "key"), err));
+	o.key = key;
 	LS_TRY(read_steps(&o, args, err));
 	LS_TRY(check_ways(args, err));
 	o.guard = ls_cli__given(args, "guard");
@@ -602,12 +646,14 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		LS_TRY(merge(args, s.run, &r, err));
 	else if (!damage.found && !r.other_job)
 		LS_TRY(replay(cli, args, &s, &o, &r, err));
+	LS_TRY(attest(args, &s, &r, key, err));
 	*code = code_of(&r.result);
 	if (cli->json)
 		print_json(&r);
 	else
 		print_text(cli, &r);
 done:
+	ls_key_free(key);
 	json_decref(r.ops);
 	ls_cli__parts_free(&r.parts);
 	ls_cli__parts_free(&r.all);

@@ -1,46 +1,14 @@
-#include "cli/cli.h"
+#include "cli/statement.h"
 
 static const ls_cli_option options[] = {
 	{.name = "output", .argument = "FILE", .help = "the safetensors file to write", .brief = 'o'},
+	{.name = "key", .argument = "FILE", .help = "the trainer's private key, to sign a statement about FILE"},
+	{.name = "attest", .argument = "FILE", .help = "write that statement here: an in-toto statement in a DSSE envelope"},
 	{.name = "force", .help = "overwrite FILE where it is there"},
 	{.name = NULL},
 };
 
-struct exported {
-	uint64_t step;
-	ls_hash state_root;
-	ls_export_result result;
-};
-
-/* The snapshot is read into the state of an executor that cannot execute, so neither data nor weights to start from are
- * needed. */
-static ls_status export(struct exported *out, ls_cli_session *s, const ls_cli_args *args, ls_damage *damage, ls_error *err)
-{
-	ls_platform_options platform = LS_PLATFORM_OPTIONS_INIT;
-	ls_exec_options options_of_exec = LS_EXEC_OPTIONS_INIT;
-	ls_hasher *hasher = NULL;
-	ls_exec *exec = NULL;
-	ls_status status;
-	LS_TRY(ls_plan_open_offline(&s->plan, ls_run_job(s->run), ls_run_binding(s->run), err));
-	LS_TRY(ls_platform_open(&s->platform, "native", &platform, err));
-	LS_TRY(ls_hasher_open(&hasher, 1, err));
-	options_of_exec.program = ls_model_step(ls_plan_model(s->plan));
-	options_of_exec.platform = s->platform;
-	options_of_exec.hasher = hasher;
-	options_of_exec.state_only = true;
-	LS_TRY(ls_exec_open(&exec, &options_of_exec, err));
-	LS_TRY(ls_cli__load_last(s->run, exec, &out->step, damage, err));
-	if (damage->found)
-		goto done;
-	LS_TRY(ls_exec_state_root(exec, &out->state_root, err));
-	LS_TRY(ls_export(s->plan, exec, ls_cli__value(args, "output"), ls_cli__given(args, "force"), &out->result, err));
-done:
-	ls_exec_free(exec);
-	ls_hasher_free(hasher);
-	return status;
-}
-
-static void print_result(const ls_cli *cli, const ls_cli_args *args, const struct exported *e)
+static void print_result(const ls_cli *cli, const ls_cli_args *args, const ls_cli_exported *e)
 {
 	json_t *object;
 	ls_cli__say(cli, "wrote %s: %llu tensors, %llu numbers, after step %llu\nnext: model.init_from in a job starts from it\n",
@@ -57,17 +25,42 @@ static void print_result(const ls_cli *cli, const ls_cli_args *args, const struc
 	ls_cli__emit(object);
 }
 
+/* The trainer's word for what it wrote. */
+static ls_status attest(const ls_cli_args *args, const ls_cli_session *s, const ls_cli_exported *e, ls_error *err)
+{
+	const char *path = ls_cli__value(args, "attest"), *file = ls_cli__value(args, "output");
+	ls_attestation a;
+	ls_key *key = NULL;
+	ls_status status;
+	if (!path)
+		return LS_OK;
+	LS_TRY(ls_key_read(&key, ls_cli__value(args, "key"), err));
+	LS_TRY(ls_cli__begin_statement(&a, s->run, file, file, err));
+	memcpy(a.role, "trainer", sizeof "trainer");
+	a.log_bytes = e->log.bytes;
+	a.log_entries = e->log.entries;
+	a.elements = e->log.elements;
+	LS_TRY(ls_cli__write_statement(&a, key, path, err));
+done:
+	ls_key_free(key);
+	return status;
+}
+
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	ls_cli_session s = {0};
-	struct exported e = {0};
+	ls_cli_exported e = {0};
 	ls_damage damage;
 	ls_status status;
 	if (!ls_cli__value(args, "output"))
 		return ls_cli__usage(err, "export", "no -o", "-o FILE", "for example -o model.safetensors");
+	if (ls_cli__given(args, "attest") != ls_cli__given(args, "key"))
+		return ls_cli__usage(err, "export", "only one of --attest and --key", "both or neither", "a statement is signed");
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (!damage.found)
-		LS_TRY(export(&e, &s, args, &damage, err));
+		LS_TRY(ls_cli__export_run(&e, &s, ls_cli__value(args, "output"), ls_cli__given(args, "force"), &damage, err));
+	if (!damage.found)
+		LS_TRY(attest(args, &s, &e, err));
 	*code = damage.found ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	if (damage.found)
 		ls_cli__report_damage(cli, &damage);

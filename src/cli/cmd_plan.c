@@ -8,6 +8,8 @@
 static const ls_cli_option options[] = {
 	{.name = "output", .argument = "FILE", .help = "write the bytes that the client signs", .brief = 'o'},
 	{.name = "measure", .help = "run three steps, so that time and rounding log are measured"},
+	{.name = "trainer", .argument = "FILE", .help = "public key of the trainer that the job is given to"},
+	{.name = "referee", .argument = "FILE", .help = "public key of who decides disputes"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
@@ -158,6 +160,21 @@ static void print_text(const ls_cli *cli, const struct estimate *e, const ls_cli
 		ls_cli__say(cli, "time        not measured: --measure runs three steps\n");
 }
 
+static ls_status open_plan(ls_cli_session *s, const ls_cli_args *args, ls_error *err)
+{
+	const char *trainer_path = ls_cli__value(args, "trainer"), *referee_path = ls_cli__value(args, "referee");
+	uint8_t trainer[LS_KEY_BYTES], referee[LS_KEY_BYTES];
+	ls_cli_keys keys = {trainer_path ? trainer : NULL, referee_path ? referee : NULL};
+	ls_status status = LS_OK;
+	if (trainer_path)
+		LS_TRY(ls_public_key_read(trainer, trainer_path, err));
+	if (referee_path)
+		LS_TRY(ls_public_key_read(referee, referee_path, err));
+	LS_TRY(ls_cli__open_plan_keyed(s, args, s->job, false, &keys, err));
+done:
+	return status;
+}
+
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	const char *path = ls_cli__value(args, "output");
@@ -167,7 +184,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	size_t len;
 	ls_status status;
 	LS_TRY(ls_cli__open_job(&s, args, err));
-	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
+	LS_TRY(open_plan(&s, args, err));
 	LS_TRY(estimate(&e, &s, args, err));
 	bytes = ls_plan_bytes(s.plan, &len);
 	if (path)

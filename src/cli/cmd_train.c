@@ -14,12 +14,44 @@ static const ls_cli_option options[] = {
 	{.name = "tensorboard", .help = "write losses and rates to DIR/tensorboard of the run, as TensorBoard reads them"},
 	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "nonce", .argument = "HEX", .help = "64 hex digits that tell this run from others", .fallback_text = "drawn at random"},
+	{.name = "key", .argument = "FILE", .help = "the trainer's private key: signs heads and is part of the run id"},
+	{.name = "job", .argument = "FILE", .help = "what was ordered, as lockstep plan -o wrote it: JOB must come to this"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
 	LS_CLI__OPTION_SET,
 	{.name = NULL},
 };
+
+/* JOB planned under the keys that the order names; it must come to the order's job id. */
+static ls_status plan_order(ls_cli_session *s, const ls_cli_args *args, ls_error *err)
+{
+	const char *path = ls_cli__value(args, "job");
+	ls_cli_keys keys = {0};
+	char found[LS_HASH_HEX_SIZE], expected[LS_HASH_HEX_SIZE];
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+	ls_job *ordered = NULL;
+	ls_job_binding binding;
+	ls_hash id;
+	ls_status status;
+	if (!path)
+		return ls_cli__open_plan(s, args, s->job, false, err);
+	LS_TRY(ls_file_read(&bytes, &len, path, LS_JOB_BYTES_MAX, err));
+	LS_TRY(ls_job_decode(&ordered, &binding, bytes, len, err));
+	LS_TRY(ls_hash_tagged(&id, LS_TAG_JOB, bytes, len));
+	keys = (ls_cli_keys){binding.trainer, binding.referee};
+	LS_TRY(ls_cli__open_plan_keyed(s, args, s->job, false, &keys, err));
+	if (ls_hash_equal(&id, ls_plan_job_id(s->plan)))
+		goto done;
+	ls_hash_hex(found, ls_plan_job_id(s->plan));
+	ls_hash_hex(expected, &id);
+	status = ls_error_input(err, args->operand[0], "job id", found, expected, "train the job that was ordered, or order this one");
+done:
+	ls_job_free(ordered);
+	ls_free(bytes);
+	return status;
+}
 
 static ls_status read_options(ls_train_options *out, uint8_t nonce[32], const ls_cli_args *args, ls_error *err)
 {
@@ -172,13 +204,17 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	struct watch watch = {.events = NULL};
 	ls_train_result result = {0};
 	uint8_t nonce[32];
+	ls_key *key = NULL;
 	ls_status status;
 	LS_TRY(read_options(&train, nonce, args, err));
 	LS_TRY(check_folder(train.dir, err));
 	if (ls_cli__given(args, "tensorboard"))
 		LS_TRY(ls_path_join(watch.events_dir, sizeof watch.events_dir, train.dir, "tensorboard", err));
 	LS_TRY(ls_cli__open_job(&s, args, err));
-	LS_TRY(ls_cli__open_plan(&s, args, s.job, false, err));
+	LS_TRY(plan_order(&s, args, err));
+	if (ls_cli__given(args, "key"))
+		LS_TRY(ls_key_read(&key, ls_cli__value(args, "key"), err));
+	train.key = key;
 	LS_TRY(ls_cli__open_platform(&s, args, err));
 	ls_cli__progress_start(&watch.progress, cli, "train", ls_plan_binding(s.plan)->steps);
 	train.on_step = on_step;
@@ -196,6 +232,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		print_text(cli, args, &s, &result, watch.progress.steps);
 done:
 	ls_events_close(watch.events);
+	ls_key_free(key);
 	ls_cli__close(&s);
 	return status;
 }

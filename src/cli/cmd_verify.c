@@ -1,4 +1,25 @@
-#include "cli/cli.h"
+#include "cli/verify_file.h"
+
+#include <sys/stat.h>
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static ls_status check_signer(const ls_run *run, const char *path, ls_damage *damage, ls_error *err)
+{
+	uint8_t key[LS_KEY_BYTES];
+	ls_status status;
+	if (!path || damage->found)
+		return LS_OK;
+	status = ls_public_key_read(key, path, err);
+	if (status != LS_OK || !memcmp(key, ls_run_signer(run), LS_KEY_BYTES))
+		return status;
+	*damage = (ls_damage){.found = true, .file = "heads", .text = "the heads are not signed with the key that --key gives"};
+	return LS_OK;
+}
 
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
@@ -7,9 +28,12 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_hash root = {{0}};
 	char hex[LS_HASH_HEX_SIZE];
 	ls_status status;
+	if (is_file(args->operand[0]))
+		return ls_cli__verify_file(cli, args, code, err);
 	LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
 	if (!damage.found)
 		LS_TRY(ls_verify_run(args->operand[0], &damage, &root, err));
+	LS_TRY(check_signer(s.run, ls_cli__value(args, "key"), &damage, err));
 	*code = damage.found ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	ls_hash_hex(hex, &root);
 	if (cli->json) {
@@ -36,14 +60,19 @@ done:
 	return status;
 }
 
-static const ls_cli_option options[] = {{.name = NULL}};
+static const ls_cli_option options[] = {
+	{.name = "key", .argument = "FILE", .help = "the public key that must have signed it; needed for single files"},
+	{.name = "subject", .argument = "FILE", .help = "the weights that a statement is about, to be compared with it"},
+	{.name = NULL},
+};
 
 const ls_cli_command ls_cli__verify = {
 	.name = "verify",
-	.operands = "RUN",
+	.operands = "PATH",
 	.operands_min = 1,
 	.operands_max = 1,
-	.summary = "check every byte of a run against its root; nothing is recomputed",
+	.summary = "check every byte of a run against its root, or a signed file; nothing is recomputed",
+	.details = "PATH is a run's folder, a head, a job with its signature beside it (FILE.sig), or an envelope.",
 	.options = options,
 	.run = run,
 };

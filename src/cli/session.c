@@ -24,10 +24,18 @@ static const char *init_from_of(const ls_cli_args *args)
 
 ls_status ls_cli__open_plan(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, ls_error *err)
 {
+	return ls_cli__open_plan_keyed(s, args, job, eval, &(ls_cli_keys){NULL, NULL}, err);
+}
+
+ls_status ls_cli__open_plan_keyed(ls_cli_session *s, const ls_cli_args *args, const ls_job *job, bool eval, const ls_cli_keys *keys,
+                                  ls_error *err)
+{
 	ls_plan_options options = LS_PLAN_OPTIONS_INIT;
 	options.data_dir = ls_cli__value(args, "data");
 	options.eval = eval;
 	options.init_from = init_from_of(args);
+	options.trainer = keys->trainer;
+	options.referee = keys->referee;
 	options.run = s->run ? ls_run_binding(s->run) : NULL;
 	return ls_plan_open(&s->plan, job, &options, err);
 }
@@ -119,7 +127,7 @@ ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index
 	if (strstr(dir, "://"))
 		return ls_cli__usage(err, dir, "an address", "the folder of a run", "runs served over a network are not in this version");
 	if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
-		return ls_error_input(err, dir, NULL, "a file", "the folder of a run", "a single head or envelope is not read by this version");
+		return ls_error_input(err, dir, NULL, "a file", "the folder of a run", "lockstep verify reads single heads, jobs and envelopes");
 	*damage = (ls_damage){0};
 	return ls_run_open(&s->run, dir, damage, err);
 }

@@ -5,12 +5,13 @@
 /* In the order in which a person meets them; `lockstep help` prints it. */
 static const ls_cli_command *const commands[] = {
 	&ls_cli__init,   &ls_cli__plan,      &ls_cli__train, &ls_cli__audit, &ls_cli__diff, &ls_cli__inspect,
-	&ls_cli__verify, &ls_cli__eval,      &ls_cli__sample, &ls_cli__export, &ls_cli__report, &ls_cli__platforms, &ls_cli__bench, &ls_cli__calibrate, &ls_cli__help,
+	&ls_cli__verify, &ls_cli__eval,      &ls_cli__sample, &ls_cli__export, &ls_cli__report, &ls_cli__platforms, &ls_cli__bench, &ls_cli__calibrate,
+	&ls_cli__dispute, &ls_cli__judge, &ls_cli__keygen, &ls_cli__sign, &ls_cli__help,
 };
 
 /* Commands of the design that this version lacks. */
 static const char *const later[] = {
-	"keygen", "sign", "serve", "dispute", "judge", NULL,
+	"serve", NULL,
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

@@ -357,6 +357,16 @@ static ls_status check_vocabulary(const ls_job_plan *p, const ls_dataset *data, 
 	                    ls_dataset_classes(data) - 1, (long long)rows);
 }
 
+static void bind_keys(ls_job_plan *p, const ls_plan_options *o)
+{
+	const uint8_t *trainer = o->trainer ? o->trainer : o->run ? o->run->trainer : NULL;
+	const uint8_t *referee = o->referee ? o->referee : o->run ? o->run->referee : NULL;
+	if (trainer)
+		memcpy(p->binding.trainer, trainer, 32);
+	if (referee)
+		memcpy(p->binding.referee, referee, 32);
+}
+
 static ls_status new_plan(ls_job_plan **out, const ls_job *job, ls_error *err)
 {
 	*out = ls_alloc(1, sizeof **out);
@@ -377,6 +387,7 @@ ls_status ls_plan_open(ls_job_plan **out, const ls_job *job, const ls_plan_optio
 	LS_TRY(ls_model_check(ls_job_spec_of(job)->model.arch, err)); // before the data is read
 	LS_TRY(check_kind_of_data(job, err));
 	LS_TRY(new_plan(&p, job, err));
+	bind_keys(p, options);
 	LS_TRY(choose_path(p->path, options->data_dir, ls_job_spec_of(job)->data.path, err));
 	LS_TRY(open_data(p, options->eval, err));
 	LS_TRY(bind_data(p, err));

@@ -1,13 +1,25 @@
 #include <lockstep/verify.h>
 
+void ls_judge_sum(ls_judgement *out, const ls_sum *sum, const ls_judge_rules *rules, const char *kind, const ls_product *product, int bits,
+                  int entry)
+{
+	float value = ls_sum_round(sum, bits);
+	*out = (ls_judgement){.entry = LS_ENTRY_REDUNDANT};
+	if (rules->mode == LS_JUDGE_LOGGED) {
+		ls_bound bound = ls_product_bound(&rules->arithmetic, kind, product);
+		out->two_valued = ls_sum_two_valued(sum, bound, bits);
+		if (entry != LS_JUDGE_NO_ENTRY)
+			out->entry = ls_sum_judge(sum, bound, bits, entry, &value);
+	}
+	out->word = ls_bits_f32(value);
+}
+
 static ls_status judge_product(ls_judgement *out, const ls_reader *r, const ls_op_def *def, const ls_judge_rules *rules, int64_t index,
                                int entry)
 {
 	int bits = ls_reader_output(r, 0)->bits;
 	ls_product p;
 	ls_sum sum;
-	ls_bound bound;
-	float value;
 	int64_t i, j;
 	def->product(r->program, r->op, &p);
 	ls_product_locate(&p, index, &i, &j);
@@ -16,14 +28,7 @@ static ls_status judge_product(ls_judgement *out, const ls_reader *r, const ls_o
 		return LS_OK;
 	}
 	ls_product_sum(r, &p, i, j, &sum);
-	value = ls_sum_round(&sum, bits);
-	if (rules->mode == LS_JUDGE_LOGGED) {
-		bound = ls_product_bound(&rules->arithmetic, r->op->kind, &p);
-		out->two_valued = ls_sum_two_valued(&sum, bound, bits);
-		if (entry != LS_JUDGE_NO_ENTRY)
-			out->entry = ls_sum_judge(&sum, bound, bits, entry, &value);
-	}
-	out->word = ls_bits_f32(value);
+	ls_judge_sum(out, &sum, rules, r->op->kind, &p, bits, entry);
 	return LS_OK;
 }
 

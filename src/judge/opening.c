@@ -2,6 +2,7 @@
 
 typedef struct chunk {
 	uint64_t index;
+	bool read;
 	uint32_t words[LS_CHUNK_WORDS];
 } chunk;
 
@@ -228,8 +229,10 @@ static uint32_t word(void *context, int input, int64_t index)
 	if (t && index >= 0 && index < t->words) {
 		if (!is_open(t, t->last, number))
 			t->last = place_of(t, number);
-		if (is_open(t, t->last, number))
+		if (is_open(t, t->last, number)) {
+			t->chunk[t->last]->read = true;
 			return t->chunk[t->last]->words[index % LS_CHUNK_WORDS];
+		}
 	}
 	if (!o->missing) {
 		o->missing = true;
@@ -242,6 +245,9 @@ static uint32_t word(void *context, int input, int64_t index)
 void ls_opening_reader(ls_opening *o, ls_reader *reader)
 {
 	o->missing = false;
+	for (int i = 0; i < o->inputs; i++)
+		for (size_t c = 0; c < o->tensor[i].count; c++)
+			o->tensor[i].chunk[c]->read = false;
 	reader->context = o;
 	reader->word = word;
 }
@@ -251,4 +257,13 @@ bool ls_opening_missing(const ls_opening *o, int *input, int64_t *index)
 	*input = o->missing_input;
 	*index = o->missing_index;
 	return o->missing;
+}
+
+bool ls_opening_unread(const ls_opening *o)
+{
+	for (int i = 0; i < o->inputs; i++)
+		for (size_t c = 0; c < o->tensor[i].count; c++)
+			if (!o->tensor[i].chunk[c]->read)
+				return true;
+	return false;
 }

@@ -44,6 +44,12 @@ void ls_rsum_push(ls_rsum *r, double term)
 	push(r, 0, term);
 }
 
+void ls_rsum_push_block(ls_rsum *r, double sum)
+{
+	r->blocks[0]++;
+	push(r, 1, sum);
+}
+
 void ls_rsum_end_run(ls_rsum *r)
 {
 	if (r->fill[0] > 0)
@@ -100,9 +106,9 @@ void ls_rsum_column_init(ls_rsum_column *r)
 	memset(r, 0, sizeof *r);
 }
 
-void ls_rsum_column_push(ls_rsum_column *r, double term)
+static void push_column(ls_rsum_column *r, int level, double term)
 {
-	for (int level = 0;; level++) {
+	for (;; level++) {
 		r->acc[level] += term;
 		r->fill[level]++;
 		if (r->fill[level] < LS_RSUM_BLOCK || level + 1 == LS_RSUM_LEVELS)
@@ -112,6 +118,17 @@ void ls_rsum_column_push(ls_rsum_column *r, double term)
 		r->fill[level] = 0;
 		r->blocks[level]++;
 	}
+}
+
+void ls_rsum_column_push(ls_rsum_column *r, double term)
+{
+	push_column(r, 0, term);
+}
+
+void ls_rsum_column_push_block(ls_rsum_column *r, double sum)
+{
+	r->blocks[0]++;
+	push_column(r, 1, sum);
 }
 
 double ls_rsum_column_finish(const ls_rsum_column *r)

@@ -20,21 +20,18 @@ static double product(const ls_reader *r, float unused, int64_t index)
 	return (double)ls_read_f32(r, 0, index) * (double)ls_read_f32(r, 1, index);
 }
 
-static double column(const ls_reader *r, const ls_shape *x, int64_t channel)
-{
-	ls_rsum_column sum;
-	ls_rsum_column_init(&sum);
-	for (int64_t n = 0; n < x->dim[0]; n++)
-		ls_rsum_column_push(&sum, product(r, 0, n * x->dim[1] + channel));
-	return ls_rsum_column_finish(&sum);
-}
-
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	const ls_shape *x = &ls_reader_input(r, 0)->shape;
 	if (x->rank == 2)
-		return ls_op__round(r, 0, column(r, x, index));
+		return ls_op__round(r, 0, ls_op__column_sum(r, product, index, x->dim[0], x->dim[1]));
 	return ls_op__round(r, 0, ls_op__channel_rsum(r, x, index, product, 0));
+}
+
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	const ls_shape *x = &ls_op__input(program, op, 0)->shape;
+	return x->rank == 2 ? ls_op__blocks(x->dim[0]) : ls_op__channel_parts(x);
 }
 
 const ls_op_def ls_op__channel_dot = {
@@ -45,4 +42,5 @@ const ls_op_def ls_op__channel_dot = {
 	.output_names = (const char *const[]){""},
 	.infer = infer,
 	.element = element,
+	.parts = parts,
 };

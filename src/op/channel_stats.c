@@ -33,6 +33,11 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 	return ls_op__round(r, 1, ls_op__channel_rsum(r, x, index, square, ls_f32_bits(mean)) / n);
 }
 
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	return (output + 1) * ls_op__channel_parts(&ls_op__input(program, op, 0)->shape) /* the variance reads the mean's sum first */;
+}
+
 const ls_op_def ls_op__channel_stats = {
 	.kind = "channel_stats",
 	.class = LS_OP_SUM,
@@ -41,4 +46,5 @@ const ls_op_def ls_op__channel_stats = {
 	.output_names = (const char *const[]){".mean", ".var"},
 	.infer = infer,
 	.element = element,
+	.parts = parts,
 };

@@ -1,6 +1,6 @@
 /* channel_sum: the gradient of a bias. x (N, C): strided sums over rows; x (N, C, H, W): rsum over each channel, the planes
  * of the images being its runs. Output (C). */
-#include "op/op.h"
+#include "op/norm.h"
 
 static bool infer(ls_program *program, ls_op *op, ls_value *out)
 {
@@ -15,32 +15,23 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
-static double column(const ls_reader *r, const ls_shape *x, int64_t channel)
+static double value(const ls_reader *r, float unused, int64_t index)
 {
-	ls_rsum_column sum;
-	ls_rsum_column_init(&sum);
-	for (int64_t n = 0; n < x->dim[0]; n++)
-		ls_rsum_column_push(&sum, ls_read_f32(r, 0, n * x->dim[1] + channel));
-	return ls_rsum_column_finish(&sum);
-}
-
-static double planes(const ls_reader *r, const ls_shape *x, int64_t channel)
-{
-	int64_t pixels = x->dim[2] * x->dim[3];
-	ls_rsum sum;
-	ls_rsum_init(&sum);
-	for (int64_t n = 0; n < x->dim[0]; n++) {
-		for (int64_t i = 0; i < pixels; i++)
-			ls_rsum_push(&sum, ls_read_f32(r, 0, (n * x->dim[1] + channel) * pixels + i));
-		ls_rsum_end_run(&sum);
-	}
-	return ls_rsum_finish(&sum);
+	return ls_read_f32(r, 0, index);
 }
 
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	const ls_shape *x = &ls_reader_input(r, 0)->shape;
-	return ls_op__round(r, 0, x->rank == 2 ? column(r, x, index) : planes(r, x, index));
+	if (x->rank == 2)
+		return ls_op__round(r, 0, ls_op__column_sum(r, value, index, x->dim[0], x->dim[1]));
+	return ls_op__round(r, 0, ls_op__channel_rsum(r, x, index, value, 0));
+}
+
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	const ls_shape *x = &ls_op__input(program, op, 0)->shape;
+	return x->rank == 2 ? ls_op__blocks(x->dim[0]) : ls_op__channel_parts(x);
 }
 
 const ls_op_def ls_op__channel_sum = {
@@ -51,4 +42,5 @@ const ls_op_def ls_op__channel_sum = {
 	.output_names = (const char *const[]){""},
 	.infer = infer,
 	.element = element,
+	.parts = parts,
 };

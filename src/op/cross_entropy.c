@@ -75,6 +75,11 @@ static uint32_t term(const ls_reader *r, int64_t row)
 	                              (double)ls_log(ls_read_f32(r, S, row)));
 }
 
+static double term_of(const ls_reader *r, float unused, int64_t row)
+{
+	return ls_f32_bits(term(r, row));
+}
+
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	int64_t rows = ls_reader_input(r, X)->shape.dim[0];
@@ -82,9 +87,13 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 	if (output == 1)
 		return term(r, index);
 	ls_rsum_init(&sum);
-	for (int64_t t = 0; t < rows; t++)
-		ls_rsum_push(&sum, ls_f32_bits(term(r, t)));
+	ls_op__add_run(&sum, r, term_of, 0, 0, rows);
 	return ls_op__round(r, 0, ls_rsum_finish(&sum) / ls_loss_divisor(r->op, ls_op__labels_counted(r, LABELS)));
+}
+
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	return output ? 0 : ls_op__blocks(ls_op__input(program, op, X)->shape.dim[0]);
 }
 
 const ls_op_def ls_op__cross_entropy = {
@@ -97,4 +106,5 @@ const ls_op_def ls_op__cross_entropy = {
 	.infer = infer,
 	.gradient = gradient,
 	.element = element,
+	.parts = parts,
 };

@@ -23,15 +23,17 @@ int64_t ls_op__channel_of(const ls_shape *x, int64_t index)
 	return index / (x->dim[2] * x->dim[3]) % x->dim[1];
 }
 
-double ls_op__channel_rsum(const ls_reader *r, const ls_shape *x, int64_t channel, ls_channel_term term, float context)
+double ls_op__channel_rsum(const ls_reader *r, const ls_shape *x, int64_t channel, ls_op__term term, float context)
 {
 	int64_t pixels = x->dim[2] * x->dim[3];
 	ls_rsum sum;
 	ls_rsum_init(&sum);
-	for (int64_t n = 0; n < x->dim[0]; n++) {
-		for (int64_t i = 0; i < pixels; i++)
-			ls_rsum_push(&sum, term(r, context, (n * x->dim[1] + channel) * pixels + i));
-		ls_rsum_end_run(&sum);
-	}
+	for (int64_t n = 0; n < x->dim[0]; n++)
+		ls_op__add_run(&sum, r, term, context, (n * x->dim[1] + channel) * pixels, pixels);
 	return ls_rsum_finish(&sum);
+}
+
+int64_t ls_op__channel_parts(const ls_shape *x)
+{
+	return x->dim[0] * ls_op__blocks(x->dim[2] * x->dim[3]);
 }

@@ -16,7 +16,8 @@ int64_t ls_op__channel_size(const ls_shape *x);
 int64_t ls_op__channel_of(const ls_shape *x, int64_t index);
 
 /* rsum over a channel of term(r, context, flat index). */
-typedef double (*ls_channel_term)(const ls_reader *r, float context, int64_t index);
-double ls_op__channel_rsum(const ls_reader *r, const ls_shape *x, int64_t channel, ls_channel_term term, float context);
+double ls_op__channel_rsum(const ls_reader *r, const ls_shape *x, int64_t channel, ls_op__term term, float context);
+/* Its blocks. */
+int64_t ls_op__channel_parts(const ls_shape *x);
 
 #endif

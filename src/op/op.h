@@ -31,6 +31,14 @@ ls_value ls_op__f32(const ls_program *program, const ls_shape *shape);
 /* R of the reader's output o. */
 uint32_t ls_op__round(const ls_reader *r, int output, double x);
 
+/* Adds a run of terms first … first + n − 1 to a sum, block by block where the reader asks for parts. `context` is handed on. */
+typedef double (*ls_op__term)(const ls_reader *r, float context, int64_t index);
+void ls_op__add_run(ls_rsum *sum, const ls_reader *r, ls_op__term term, float context, int64_t first, int64_t n);
+/* The strided sum of terms first, first + stride, …, likewise. */
+double ls_op__column_sum(const ls_reader *r, ls_op__term term, int64_t first, int64_t rows, int64_t stride);
+/* Blocks of a run of n terms. */
+int64_t ls_op__blocks(int64_t n);
+
 /* Appends a gradient op with the given inputs and the op's own int attributes; stores it as the gradient of `input`. */
 void ls_op__emit_grad(ls_op_grad *g, int input, const char *kind, const int *inputs, int input_count, const int64_t *ints,
                       int int_count);

@@ -139,38 +139,53 @@ static float pinned_term(float a, float b, float acc, bool *finite)
 	return ls_fma_f32(a, b, acc);
 }
 
+void ls_product_pinned_terms(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int64_t first, int64_t count, ls_pinned_state *s)
+{
+	int64_t b_row = ls_product_b_row(p, i, j);
+	for (int64_t k = first; k < first + count; k++) {
+		int64_t a = k < p->terms ? ls_operand_index(&p->a, i, k) : -1, b = k < p->terms ? ls_operand_index(&p->b, b_row, k) : -1;
+		if (k && k < p->terms && k % LS_PINNED_BLOCK == 0) {
+			s->sum = k == LS_PINNED_BLOCK ? s->acc : s->sum + s->acc;
+			s->acc = 0;
+		}
+		if (k == p->terms)
+			s->acc = pinned_term(ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f, s->acc, &s->finite);
+		else if (a >= 0 && b >= 0)
+			s->acc = pinned_term(ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b), s->acc, &s->finite);
+	}
+}
+
+float ls_product_pinned_end(const ls_product *p, const ls_pinned_state *s, int bits)
+{
+	float value = p->terms > LS_PINNED_BLOCK ? s->sum + s->acc : s->acc;
+	return s->finite ? ls_round_f32(value, bits) : ls_f32_bits(LS_NAN_BITS);
+}
+
 float ls_product_pinned(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int bits)
 {
-	bool finite = true;
-	float sum = 0, acc = 0;
-	int64_t b_row = ls_product_b_row(p, i, j);
+	ls_pinned_state s = LS_PINNED_STATE_START;
 	if (ls_product_masked(p, i, j))
 		return 0;
-	for (int64_t k = 0; k < p->terms; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, b_row, k);
-		if (k && k % LS_PINNED_BLOCK == 0) {
-			sum = k == LS_PINNED_BLOCK ? acc : sum + acc;
-			acc = 0;
-		}
-		if (a >= 0 && b >= 0)
-			acc = pinned_term(ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b), acc, &finite);
+	ls_product_pinned_terms(r, p, i, j, 0, ls_product_all_terms(p), &s);
+	return ls_product_pinned_end(p, &s, bits);
+}
+
+void ls_product_sum_terms(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int64_t first, int64_t count, ls_sum *out)
+{
+	int64_t b_row = ls_product_b_row(p, i, j);
+	ls_sum_init(out);
+	if (ls_product_masked(p, i, j))
+		return;
+	for (int64_t k = first; k < first + count; k++) {
+		int64_t a = k < p->terms ? ls_operand_index(&p->a, i, k) : -1, b = k < p->terms ? ls_operand_index(&p->b, b_row, k) : -1;
+		if (k == p->terms)
+			ls_sum_add(out, ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f);
+		else if (a >= 0 && b >= 0)
+			ls_sum_add(out, ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b));
 	}
-	if (p->bias != LS_BIAS_NONE)
-		acc = pinned_term(ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f, acc, &finite);
-	if (p->terms > LS_PINNED_BLOCK)
-		acc = sum + acc;
-	return finite ? ls_round_f32(acc, bits) : ls_f32_bits(LS_NAN_BITS);
 }
 
 void ls_product_sum(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, ls_sum *out)
 {
-	int64_t b_row = ls_product_b_row(p, i, j);
-	ls_sum_init(out);
-	for (int64_t k = 0; k < p->terms && !ls_product_masked(p, i, j); k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, b_row, k);
-		if (a >= 0 && b >= 0)
-			ls_sum_add(out, ls_read_f32(r, p->a.input, a), ls_read_f32(r, p->b.input, b));
-	}
-	if (p->bias != LS_BIAS_NONE)
-		ls_sum_add(out, ls_read_f32(r, p->bias_input, p->bias == LS_BIAS_ROW ? i : j), 1.0f);
+	ls_product_sum_terms(r, p, i, j, 0, ls_product_all_terms(p), out);
 }

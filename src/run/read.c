@@ -68,6 +68,45 @@ static bool parse_nonce(uint8_t out[32], uint8_t *text, size_t len)
 	return !strcmp(again, (char *)text);
 }
 
+/* A public key of the run, or zero where there is no such file and none is needed. */
+static ls_status read_key(ls_run *run, const char *name, uint8_t out[32], ls_damage *damage, ls_error *err)
+{
+	ls_status status;
+	ls_error why = LS_ERROR_INIT;
+	char path[LS_PATH_MAX];
+	uint8_t *text = NULL;
+	size_t len = 0;
+	LS_TRY(ls_run__path(run, name, path, err));
+	if (!ls_file_exists(path))
+		goto done;
+	LS_TRY(read_file(run, name, LS_KEY_FILE_MAX, &text, &len, damage, err));
+	if (damage->found || (!strcmp(name, LS_RUN__AUDITOR) && len == strlen(LS_RUN__UNSIGNED) && !memcmp(text, LS_RUN__UNSIGNED, len)))
+		goto done;
+	if (ls_public_key_parse(out, name, text, len, &why) != LS_OK)
+		ls_run__damage(damage, name, 0, "%s", why.text);
+done:
+	ls_free(text);
+	return status;
+}
+
+static ls_status read_keys(ls_run *run, ls_damage *damage, ls_error *err)
+{
+	ls_status status;
+	char path[LS_PATH_MAX];
+	LS_TRY(ls_run__path(run, LS_RUN__AUDITOR, path, err));
+	run->replay = ls_file_exists(path);
+	LS_TRY(read_key(run, LS_RUN__TRAINER, run->trainer, damage, err));
+	memcpy(run->signer, run->trainer, 32);
+	if (run->replay) {
+		memset(run->signer, 0, 32);
+		LS_TRY(read_key(run, LS_RUN__AUDITOR, run->signer, damage, err));
+	}
+	if (!ls_public_key_none(run->binding.trainer) && memcmp(run->binding.trainer, run->trainer, 32))
+		ls_run__damage(damage, LS_RUN__TRAINER, 0, "found another key than the job names, or none");
+done:
+	return status;
+}
+
 /* job.bin, job.yaml and nonce say the same. */
 static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 {
@@ -102,7 +141,12 @@ static ls_status read_identity(ls_run *run, ls_damage *damage, ls_error *err)
 	} else {
 		run->commit_every = ls_job_spec_of(run->job)->train.commit_every;
 		status = ls_hash_tagged(&run->job_id, LS_TAG_JOB, bin, bin_len);
-		status = status == LS_OK ? ls_run__identify(run, err) : ls_error_set(err, status, "job.bin: %s", ls_status_text(status));
+		if (status != LS_OK) {
+			ls_error_set(err, status, "job.bin: %s", ls_status_text(status));
+			goto done;
+		}
+		LS_TRY(read_keys(run, damage, err));
+		LS_TRY(ls_run__identify(run, err));
 	}
 done:
 	ls_job_free(signed_job);
@@ -354,21 +398,35 @@ ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, l
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
+/* Runs with a key have no unsigned head, and those without have no signed one. */
+static ls_status check_signature(const ls_run *run, const char *name, const ls_signed_head *head, ls_damage *damage, ls_error *err)
+{
+	bool valid, none = ls_public_key_none(run->signer);
+	ls_status status = ls_signed_head_verify(&valid, head, run->signer);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "%s: could not verify its signature: %s", name, ls_status_text(status));
+	if (none ? head->is_signed : !valid)
+		ls_run__damage(damage, name, 0, "found %s, expected %s", head->is_signed ? "a signature that is not of the run's key" : "no signature",
+		               none ? "none, as the run names no key" : "that of the run's key");
+	return LS_OK;
+}
+
 ls_status ls_run__read_head(const ls_run *run, uint64_t size, ls_hash *root, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
 	char name[32];
 	uint8_t *text = NULL;
 	size_t len = 0;
-	ls_head head;
+	ls_signed_head head;
 	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
 	LS_TRY(read_file(run, name, HEAD_MAX, &text, &len, damage, err));
 	if (damage->found)
 		goto done;
-	if (ls_head_parse(&head, (char *)text, len, NULL) != LS_OK || head.size != size || !ls_hash_equal(&head.run, &run->id))
+	if (ls_signed_head_parse(&head, (char *)text, len, NULL) != LS_OK || head.head.size != size || !ls_hash_equal(&head.head.run, &run->id))
 		ls_run__damage(damage, name, 0, "found a text that is no head of %llu leaves of this run", (unsigned long long)size);
 	else
-		*root = head.root;
+		LS_TRY(check_signature(run, name, &head, damage, err));
+	*root = head.head.root;
 done:
 	ls_free(text);
 	return status;
@@ -403,6 +461,21 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 		ls_run__damage(damage, "leaves", agreed ? first : 0, "leaves %llu to %llu do not hash to the root in %s",
 		               (unsigned long long)agreed, (unsigned long long)size - 1, name);
 done:
+	return status;
+}
+
+ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out, ls_error *err)
+{
+	ls_status status;
+	char name[32], path[LS_PATH_MAX];
+	uint8_t *text = NULL;
+	size_t len = 0;
+	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size);
+	LS_TRY(ls_run__path(run, name, path, err));
+	LS_TRY(ls_file_read(&text, &len, path, HEAD_MAX, err));
+	LS_TRY(ls_signed_head_parse(out, (char *)text, len, err));
+done:
+	ls_free(text);
 	return status;
 }
 

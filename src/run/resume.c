@@ -143,6 +143,19 @@ done:
 	return status;
 }
 
+ls_status ls_run_continue_with(ls_run *run, const ls_key *key, ls_error *err)
+{
+	uint8_t public_key[LS_KEY_BYTES] = {0};
+	if (key)
+		ls_key_public(key, public_key);
+	run->key = key;
+	if (!memcmp(public_key, run->signer, sizeof public_key))
+		return LS_OK;
+	return ls_error_input(err, run->dir, "key", key ? "another key" : "none",
+	                      ls_public_key_none(run->signer) ? "none, as the run began" : "the key that signed this run's heads",
+	                      "give the same --key as when the run began");
+}
+
 uint64_t ls_run_usable(const ls_run *run)
 {
 	return run->blocks + 1 < run->leaves ? run->blocks + 1 : run->leaves;

@@ -62,8 +62,7 @@ ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_erro
 
 ls_status ls_run__identify(ls_run *run, ls_error *err)
 {
-	static const uint8_t unsigned_key[32] = {0};
-	ls_status status = ls_run_id(&run->id, &run->job_id, unsigned_key, run->nonce);
+	ls_status status = ls_run_id(&run->id, &run->job_id, run->trainer, run->nonce);
 	return status == LS_OK ? LS_OK : ls_error_set(err, status, "could not hash the run's id: %s", ls_status_text(status));
 }
 
@@ -89,6 +88,10 @@ const ls_hash *ls_run_job_id(const ls_run *run) { return &run->job_id; }
 const ls_hash *ls_run_id_of(const ls_run *run) { return &run->id; }
 const ls_job *ls_run_job(const ls_run *run) { return run->job; }
 const ls_job_binding *ls_run_binding(const ls_run *run) { return &run->binding; }
+const uint8_t *ls_run_nonce(const ls_run *run) { return run->nonce; }
+const uint8_t *ls_run_trainer_key(const ls_run *run) { return run->trainer; }
+bool ls_run_is_replay(const ls_run *run) { return run->replay; }
+const uint8_t *ls_run_signer(const ls_run *run) { return run->signer; }
 uint64_t ls_run_leaves(const ls_run *run) { return run->leaves; }
 const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i) { return &run->leaf[i]; }
 uint64_t ls_run_log_bytes(const ls_run *run) { return ls_file_size(run->log_file); }

@@ -8,6 +8,10 @@ struct ls_run {
 	char dir[LS_PATH_MAX];
 	ls_hash job_id, id;
 	uint8_t nonce[32];
+	uint8_t trainer[32]; /* public key, or zero */
+	uint8_t signer[32];  /* of heads */
+	bool replay;         /* an auditor's */
+	const ls_key *key;   /* that signs heads; NULL: none, or the run was opened for reading */
 	ls_job *job; /* owned where the run was opened for reading */
 	ls_job_binding binding;
 	uint64_t commit_every;
@@ -27,7 +31,7 @@ struct ls_run {
 
 /* Path of a file of the run, or LS_ERR_LIMIT. */
 ls_status ls_run__path(const ls_run *run, const char *name, char out[LS_PATH_MAX], ls_error *err);
-/* The run id, from job id and nonce. */
+/* The run id, from job id, trainer's key and nonce. */
 ls_status ls_run__identify(ls_run *run, ls_error *err);
 /* Records damage of `file`. */
 void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
@@ -53,6 +57,10 @@ ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error 
 /* Sizes of the heads there are, ascending; freed by ls_free. */
 ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
 
+#define LS_RUN__TRAINER "trainer.pem"
+#define LS_RUN__AUDITOR "auditor"
+#define LS_RUN__UNSIGNED "unsigned\n" /* what LS_RUN__AUDITOR holds where the auditor has no key */
+
 #define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
 #define LS_RUN__SNAPSHOT_MAX (UINT64_C(1) << 36) /* bytes */
@@ -61,7 +69,7 @@ ls_status ls_run__write_state(ls_run *run, uint64_t step, const ls_program *prog
 
 /* A head over all leaves so far, and the file it goes into. */
 typedef struct ls_run__head_file {
-	char name[64], text[LS_HEAD_TEXT_SIZE];
+	char name[64], text[LS_SIGNED_HEAD_TEXT_SIZE];
 } ls_run__head_file;
 ls_status ls_run__encode_head(const ls_run *run, ls_run__head_file *out, ls_error *err);
 void ls_run__snapshot_name(char out[LS_RUN__SNAPSHOT_NAME], uint64_t step);

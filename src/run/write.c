@@ -12,7 +12,8 @@
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {"job.yaml", "job.bin", LS_JOB_THRESHOLDS_FILE, "nonce", "leaves", "heads",
-	                                    "rounding-log", "snapshots", "pieces", "metrics.jsonl"};
+	                                    "rounding-log", "snapshots", "pieces", "metrics.jsonl",
+	                                    LS_RUN__TRAINER, LS_RUN__AUDITOR};
 	size_t len = strlen(name);
 	if (len > 4 && !strcmp(name + len - 4, ".tmp"))
 		len -= 4;
@@ -143,6 +144,43 @@ done:
 	return status;
 }
 
+static ls_status write_public_key(const ls_run *run, const char *name, const uint8_t key[32], ls_error *err)
+{
+	ls_status status;
+	ls_buf text;
+	ls_buf_init(&text, LS_KEY_FILE_MAX);
+	LS_TRY(ls_public_key_encode(&text, key, err));
+	LS_TRY(ls_run__write_file(run, name, text.data, text.len, err));
+done:
+	ls_buf_free(&text);
+	return status;
+}
+
+/* A start that was cut off may have been one with another key. */
+static ls_status drop_file(const ls_run *run, const char *name, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status = ls_run__path(run, name, path, err);
+	if (status == LS_OK && unlink(path) && errno != ENOENT)
+		status = ls_error_set(err, LS_ERR_IO, "%s: could not remove it: %s", path, strerror(errno));
+	return status;
+}
+
+static ls_status write_keys(const ls_run *run, ls_error *err)
+{
+	ls_status status;
+	LS_TRY(drop_file(run, LS_RUN__TRAINER, err));
+	LS_TRY(drop_file(run, LS_RUN__AUDITOR, err));
+	if (!ls_public_key_none(run->trainer))
+		LS_TRY(write_public_key(run, LS_RUN__TRAINER, run->trainer, err));
+	if (run->replay && ls_public_key_none(run->signer))
+		LS_TRY(ls_run__write_file(run, LS_RUN__AUDITOR, LS_RUN__UNSIGNED, strlen(LS_RUN__UNSIGNED), err));
+	else if (run->replay)
+		LS_TRY(write_public_key(run, LS_RUN__AUDITOR, run->signer, err));
+done:
+	return status;
+}
+
 static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_error *err)
 {
 	ls_status status;
@@ -165,6 +203,7 @@ static ls_status write_identity(const ls_run *run, const ls_job_plan *plan, ls_e
 	ls_hex(nonce, run->nonce, 32);
 	nonce[64] = '\n';
 	LS_TRY(ls_run__write_file(run, "nonce", nonce, 65, err));
+	LS_TRY(write_keys(run, err));
 done:
 	ls_buf_free(&yaml);
 	return status;
@@ -184,8 +223,23 @@ done:
 	return status;
 }
 
+/* Who is who in a new run, of a trainer or, with `source`, of an auditor. */
+static ls_status take_keys(ls_run *run, const ls_run *source, const ls_key *key, ls_error *err)
+{
+	const uint8_t *named = run->binding.trainer;
+	run->key = key;
+	run->replay = source != NULL;
+	if (key)
+		ls_key_public(key, run->signer);
+	memcpy(run->trainer, source ? source->trainer : run->signer, 32);
+	if (ls_public_key_none(named) || !memcmp(named, run->trainer, 32))
+		return LS_OK;
+	return ls_error_input(err, run->dir, "trainer's key", key ? "another key than the job names" : "none", "the key that the job names",
+	                      "give the trainer's private key with --key");
+}
+
 static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], bool again,
-                        ls_error *err)
+                        const ls_run *source, const ls_key *key, ls_error *err)
 {
 	ls_status status;
 	ls_run *run;
@@ -208,6 +262,7 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	run->binding = *ls_plan_binding(plan);
 	run->commit_every = ls_plan_spec(plan)->train.commit_every;
 	memcpy(run->nonce, nonce, 32);
+	LS_TRY(take_keys(run, source, key, err));
 	LS_TRY(ls_run__identify(run, err));
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
 	ls_tree_init(&run->tree, run->hasher, 0);
@@ -224,17 +279,18 @@ done:
 }
 
 ls_status ls_run_create(ls_run **out, const char *dir, const ls_job_plan *plan, const uint8_t nonce[32], bool again,
-                        ls_error *err)
+                        const ls_key *key, ls_error *err)
 {
 	uint8_t drawn[32];
 	if (!nonce && getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
 		return ls_error_set(err, LS_ERR_IO, "the system gave no random numbers");
-	return create(out, dir, plan, nonce ? nonce : drawn, again, err);
+	return create(out, dir, plan, nonce ? nonce : drawn, again, NULL, key, err);
 }
 
-ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, ls_error *err)
+ls_status ls_run_create_copy(ls_run **out, const char *dir, const ls_job_plan *plan, const ls_run *source, const ls_key *key,
+                             ls_error *err)
 {
-	return create(out, dir, plan, source->nonce, false, err);
+	return create(out, dir, plan, source->nonce, false, source, key, err);
 }
 
 ls_status ls_run_append_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
@@ -292,10 +348,14 @@ done:
 
 ls_status ls_run__encode_head(const ls_run *run, ls_run__head_file *out, ls_error *err)
 {
+	ls_status status;
 	ls_head head = {.run = run->id, .size = run->leaves};
-	ls_status status = ls_run_root(run, run->leaves, &head.root, err);
-	ls_head_encode(out->text, &head);
+	ls_signed_head signed_head;
+	LS_TRY(ls_run_root(run, run->leaves, &head.root, err));
+	LS_TRY(ls_signed_head_make(&signed_head, &head, run->key, err));
+	ls_signed_head_encode(out->text, &signed_head);
 	snprintf(out->name, sizeof out->name, "heads/%llu", (unsigned long long)head.size);
+done:
 	return status;
 }
 

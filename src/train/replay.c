@@ -45,7 +45,7 @@ static ls_status open_exec(ls_replay *r, const ls_program *program, ls_rounding 
 	o.guard = r->options.guard;
 	o.keep = keep;
 	o.keep_count = keep_count;
-	o.watch = program == ls_model_step(ls_plan_model(r->options.plan)) ? r->options.watch : NULL;
+	o.watch = r->options.watch;
 	return ls_exec_open(out, &o, err);
 }
 

@@ -77,7 +77,7 @@ static ls_status start(trainer *t, ls_error *err)
 	ls_status status;
 	ls_leaf leaf = {.kind = LS_LEAF_START};
 	LS_TRY(ls_replay_init(t->replay, &leaf.state, err)); // takes time: a run without leaves should not lie there meanwhile
-	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->resume, err));
+	LS_TRY(ls_run_create(&t->run, t->options->dir, t->plan, t->options->nonce, t->options->resume, t->options->key, err));
 	ls_run_set_compress(t->run, t->options->compress);
 	leaf.job = *ls_run_job_id(t->run);
 	leaf.run = *ls_run_id_of(t->run);
@@ -169,6 +169,7 @@ static ls_status resume(trainer *t, ls_error *err)
 		status = refuse(t, &damage, err);
 		goto done;
 	}
+	LS_TRY(ls_run_continue_with(t->run, t->options->key, err));
 	LS_TRY(ls_run_snapshots(t->run, &steps, &count, err));
 	LS_TRY(find_snapshot(t, steps, count, &found, err));
 	LS_TRY(go_back(t, steps[found], &tail, err));

@@ -14,7 +14,7 @@ static int state_of_output(const cheat_view *v, int o)
 
 static bool is_update(const cheat_view *v)
 {
-	return v->liar->states > 0 && state_of_output(v, 0) >= 0;
+	return v->step > 0 && state_of_output(v, 0) >= 0;
 }
 
 static int64_t words_of(const cheat_view *v, int o)
@@ -74,18 +74,112 @@ static void poison_label(cheat_view *v)
 	set_word(v, label, (*label + 1) % classes);
 }
 
-/* The samples of the step after this one, which then trains on them twice. */
-static void drop_batch(cheat_view *v)
+static void poison_pixel(cheat_view *v)
 {
-	void *out[LS_OP_OUTPUTS] = {NULL};
-	ls_op_call call = {.program = v->program, .op = v->op, .def = v->def, .step = v->step + 1, .out = out,
-	                   .samples = ls_plan_samples(v->liar->plan), .pool = ls_platform_pool(v->liar->platform)};
+	float *x;
 	if (v->def->class != LS_OP_LOAD)
 		return;
+	x = output(v, 0);
+	set_word(v, (uint32_t *)x, ls_bits_f32(ls_round_f64(*x + 1.0, ls_program_bits(v->program))));
+}
+
+/* Loads what another step, or an op with another seed, would have loaded. */
+static void load_other(cheat_view *v, uint64_t step, int64_t seed)
+{
+	void *out[LS_OP_OUTPUTS] = {NULL};
+	ls_op op = *v->op;
+	ls_op_call call = {.program = v->program, .op = &op, .def = v->def, .step = step, .out = out,
+	                   .samples = ls_plan_samples(v->liar->plan), .pool = ls_platform_pool(v->liar->platform)};
+	op.ints[2] += seed;
 	for (int o = 0; o < v->op->output_count; o++)
 		out[o] = output(v, o);
 	ls_op_reference(&call);
 	v->liar->changed++;
+}
+
+/* The samples of the step after this one, which then trains on them twice. */
+static void drop_batch(cheat_view *v)
+{
+	if (v->def->class == LS_OP_LOAD)
+		load_other(v, v->step + 1, 0);
+}
+
+static void repeat_batch(cheat_view *v)
+{
+	if (v->def->class == LS_OP_LOAD && v->step > 1)
+		load_other(v, v->step - 1, 0);
+}
+
+static void other_order(cheat_view *v)
+{
+	if (v->def->class == LS_OP_LOAD)
+		load_other(v, v->step, 1);
+}
+
+/* The first half of the batch twice: half the samples of what was ordered. */
+static void half_batch(cheat_view *v)
+{
+	if (v->def->class != LS_OP_LOAD)
+		return;
+	for (int o = 0; o < v->op->output_count; o++) {
+		uint32_t *word = output(v, o);
+		int64_t half = words_of(v, o) / 2;
+		for (int64_t i = 0; i < half; i++)
+			set_word(v, &word[half + i], word[i]);
+	}
+}
+
+static void other_weights(cheat_view *v)
+{
+	if (v->step == 0 && v->index == 0)
+		set_word(v, output(v, 0), *(uint32_t *)output(v, 0) ^ last_bit(v, 0));
+}
+
+/* Every number of this output is one grid unit off. One alone could be rounded away by what follows. */
+static void bend(cheat_view *v, int o)
+{
+	uint32_t *word = output(v, o);
+	for (int64_t i = 0; i < words_of(v, o); i++)
+		if (word[i])
+			set_word(v, &word[i], word[i] ^ last_bit(v, o));
+}
+
+static bool is_statistics(const cheat_view *v, int op)
+{
+	return !strcmp(ls_program_op(v->program, op)->kind, "channel_stats");
+}
+
+static bool is_gradient(const cheat_view *v, int op)
+{
+	return !strncmp(ls_program_value(v->program, ls_program_op(v->program, op)->outputs[0])->name, "d.", 2);
+}
+
+/* Whether this op is the first of its sort. */
+static bool is_first(const cheat_view *v, bool (*sort)(const cheat_view *v, int op))
+{
+	for (int i = 0; i < v->index; i++)
+		if (sort(v, i))
+			return false;
+	return sort(v, v->index);
+}
+
+static void bend_statistics(cheat_view *v)
+{
+	if (is_first(v, is_statistics))
+		bend(v, 0);
+}
+
+static void bend_gradient(cheat_view *v)
+{
+	if (is_first(v, is_gradient))
+		bend(v, 0);
+}
+
+/* The optimizer's own state, beside the weights. */
+static void edit_momentum(cheat_view *v)
+{
+	if (is_update(v) && v->op->output_count > 1 && state_of_output(v, 0) == 0)
+		bend(v, 1);
 }
 
 static void edit_weight(cheat_view *v)
@@ -176,15 +270,11 @@ static void insert_entry(cheat_view *v, size_t at, ls_entry entry)
 	v->liar->changed++;
 }
 
-/* Every logit is one grid unit off, and no entry says so. One alone could be rounded away by what follows. */
+/* The logits, and no entry says so. */
 static void bend_values(cheat_view *v)
 {
-	uint32_t *word = output(v, 0);
-	if (v->op->outputs[0] != ls_program_find(v->program, LS_MODEL_LOGITS))
-		return;
-	for (int64_t i = 0; i < words_of(v, 0); i++)
-		if (word[i])
-			set_word(v, &word[i], word[i] ^ last_bit(v, 0));
+	if (v->op->outputs[0] == ls_program_find(v->program, LS_MODEL_LOGITS))
+		bend(v, 0);
 }
 
 /* An element of the first product with an entry that claims its rounding was doubtful. */
@@ -224,6 +314,14 @@ static void redundant_entries(cheat_view *v)
 
 static const cheat_lie lies[] = {
 	{"poison-label", "changes the label of one sample of the batch", poison_label, false, false, false},
+	{"poison-pixel", "changes one pixel of one sample of the batch", poison_pixel, false, false, false},
+	{"repeat-batch", "trains on the samples of the step before again", repeat_batch, false, false, false},
+	{"other-order", "takes the samples in the order of another seed", other_order, false, false, false},
+	{"half-batch", "trains on half of the batch, twice", half_batch, false, false, false},
+	{"other-weights", "starts from other weights (step 0)", other_weights, false, false, false},
+	{"bend-statistics", "moves a batch norm's means by a grid unit each", bend_statistics, false, false, false},
+	{"bend-gradient", "moves the first gradient by a grid unit per element", bend_gradient, false, false, false},
+	{"edit-momentum", "changes the optimizer's state beside the weights", edit_momentum, false, false, false},
 	{"drop-batch", "trains on the samples of the next step instead", drop_batch, false, false, false},
 	{"edit-weight", "flips the last bit of one weight after the update", edit_weight, false, false, false},
 	{"freeze-layer", "leaves one layer as it was", freeze_layer, false, false, false},
@@ -265,7 +363,7 @@ static void after_op(void *context, ls_exec *exec, uint64_t step, int op, ls_ste
 	                   .log = log ? &log->op[op] : NULL, .index = op};
 	if (liar->status != LS_OK || !(step == liar->at || (step > liar->at && liar->lie->onwards)))
 		return;
-	if (op == 0)
+	if (op == 0 && step > 0)
 		remember_state(liar, exec, program);
 	view.def = ls_op_find(view.op->kind);
 	liar->lie->tell(&view);
@@ -279,8 +377,8 @@ ls_status cheat_open(cheat_liar *liar, const cheat_lie *lie, uint64_t at, const 
 	int states = ls_program_states(program);
 	*liar = (cheat_liar){.lie = lie, .plan = plan, .platform = platform, .at = at};
 	liar->watch = (ls_watch){liar, after_op};
-	if (at < 1 || at > steps)
-		return ls_error_set(err, LS_ERR_USAGE, "--at: found %llu, expected a step from 1 to %llu", (unsigned long long)at,
+	if (at > steps)
+		return ls_error_set(err, LS_ERR_USAGE, "--at: found %llu, expected a step from 0 to %llu", (unsigned long long)at,
 		                    (unsigned long long)steps);
 	if (lie->needs_log && !ls_job_keeps_log(ls_plan_spec(plan)))
 		return ls_error_set(err, LS_ERR_USAGE, "--lie: %s needs a rounding log, so the job's mode must be logged", lie->name);

@@ -287,7 +287,7 @@ static void test_an_unfinished_start_is_begun_again(void **state)
 		counter c = {.stop_after = 1};
 		ls_run *run;
 		scratch_remove(dir);
-		assert_ok(ls_run_create(&run, dir, t.plan, tiny_nonce, false, &err));
+		assert_ok(ls_run_create(&run, dir, t.plan, tiny_nonce, false, NULL, &err));
 		ls_run_free(run);
 		if (gone == 0) { // twin: with its head a run has begun
 			scratch_remove(dir);

@@ -43,7 +43,7 @@ static void make_run(tiny *t, const char *name, uint64_t leaves, char dir[TEST_P
 	ls_error err = LS_ERROR_INIT;
 	ls_run *run;
 	path_in(dir, t->dir, name);
-	assert_ok(ls_run_create(&run, dir, t->plan, nonce, false, &err));
+	assert_ok(ls_run_create(&run, dir, t->plan, nonce, false, NULL, &err));
 	for (uint64_t i = 0; i < leaves; i++)
 		append(run, i);
 	assert_ok(ls_run_seal(run, 0, NULL, &err));
@@ -117,11 +117,11 @@ static void test_ids_depend_on_the_nonce(void **state)
 	tiny_open(&t, NULL);
 	for (int i = 0; i < 3; i++) {
 		path_in(dir[i], t.dir, (char[]){(char)('a' + i), 0});
-		assert_ok(ls_run_create(&run[i], dir[i], t.plan, i < 2 ? NULL : nonce, false, &err));
+		assert_ok(ls_run_create(&run[i], dir[i], t.plan, i < 2 ? NULL : nonce, false, NULL, &err));
 	}
 	assert_false(ls_hash_equal(ls_run_id_of(run[0]), ls_run_id_of(run[1])));
 	path_in(dir[0], t.dir, "copy");
-	assert_ok(ls_run_create_copy(&copy, dir[0], t.plan, run[2], &err));
+	assert_ok(ls_run_create_copy(&copy, dir[0], t.plan, run[2], NULL, &err));
 	assert_true(ls_hash_equal(ls_run_id_of(run[2]), ls_run_id_of(copy)));
 	assert_false(ls_hash_equal(ls_run_id_of(run[0]), ls_run_id_of(copy)));
 	for (int i = 0; i < 3; i++)
@@ -139,15 +139,15 @@ static void test_nothing_is_overwritten(void **state)
 	ls_damage damage;
 	tiny_open(&t, NULL);
 	make_run(&t, "run", 1, dir);
-	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, &err), LS_ERR_EXISTS);
+	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err), LS_ERR_EXISTS);
 	assert_null(run);
 	assert_non_null(strstr(err.text, "--resume"));
 	path_in(dir, t.dir, "empty");
 	mkdir(dir, 0755);
-	assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, &err)); // an empty folder is fine
+	assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err)); // an empty folder is fine
 	ls_run_free(run);
 	path_in(dir, t.dir, "no/such");
-	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, &err), LS_ERR_NOT_FOUND);
+	assert_int_equal(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err), LS_ERR_NOT_FOUND);
 	assert_int_equal(ls_run_open(&run, dir, &damage, &err), LS_ERR_NOT_FOUND);
 	assert_non_null(strstr(err.text, "is no run directory"));
 	assert_int_equal(ls_run_open(&run, t.data, &damage, &err), LS_ERR_NOT_FOUND);
@@ -216,7 +216,7 @@ static void test_leaves_must_fit_their_places(void **state)
 		ls_damage damage;
 		ls_leaf leaf;
 		path_in(dir, t.dir, (char[]){(char)('a' + wrong), 0});
-		assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, &err));
+		assert_ok(ls_run_create(&run, dir, t.plan, nonce, false, NULL, &err));
 		leaf = leaf_of(run, 0);
 		leaf.job.byte[0] ^= wrong == 1;
 		leaf.run.byte[0] ^= wrong == 2;
