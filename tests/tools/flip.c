@@ -34,6 +34,8 @@ static void after_op(void *context, ls_exec *exec, uint64_t step, int op, ls_ste
 	fault *f = context;
 	const ls_program *program = ls_exec_program(exec);
 	int value = ls_program_find(program, f->value);
+	if (step == 0) // the program of the initial state
+		return;
 	if (value < 0) {
 		fprintf(stderr, "flip: found no value '%s'\n", f->value);
 		exit(LS_CLI__USAGE);
