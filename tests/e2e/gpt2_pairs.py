@@ -3,6 +3,8 @@
 
     gpt2_pairs.py [SHAPE…]      these shapes only; "heads" has to be among them for the last part
 
+Without words two of the shapes; with LOCKSTEP_EXHAUSTIVE=1 (test e2e.gpt2_pairs_all) all.
+
 1. Small models of every shape that matters: several heads and one, odd sizes, sequences beyond the 256 terms of a block, a
    batch in parts with clipped gradients. Every platform trains, a ring of others audits. Twins: another seed, another share
    of dropout, and no dropout end in other states.
@@ -10,6 +12,7 @@
    plain, ends apart.
 3. A text that a run's model writes is the same on every platform; another seed gives another one.
 """
+import os
 import sys
 
 from harness import Folder, Report, lockstep, noise_data, sets
@@ -106,7 +109,7 @@ def main():
     with Folder() as folder:
         noise_data(folder / "noise", 64)
         platforms = usable(report, [p for p in PLATFORMS if p[0] in ("avx2", "avx512", "Haswell", "Prescott", "naive")], folder)
-        shapes(report, folder, platforms, sys.argv[1:] or SHAPES)
+        shapes(report, folder, platforms, sys.argv[1:] or (SHAPES if os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1" else ["heads", "parts"]))
         grids(report, folder, platforms)
         texts(report, folder, platforms)
     report.finish()
