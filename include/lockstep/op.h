@@ -288,7 +288,7 @@ ls_adam ls_adam_of(const ls_op *op, uint64_t step);
 int64_t ls_labels_counted(const int32_t *labels, int64_t count);
 #define LS_LABEL_IGNORED (-1)
 /* What the sum of `counted` losses is divided by: their number, times the op's micro-batches. */
-double ls_loss_divisor(const ls_op *op, int64_t counted);
+double ls_loss_divisor(const ls_op *op, double counted);
 
 /* ---- whole tensors ---- */
 

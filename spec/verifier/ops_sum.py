@@ -58,6 +58,9 @@ class ChannelSum(ChannelLongSum):
         expect(len(given[0].shape) in (2, 4), op, "(N,C) or (N,C,H,W)")
         return [grid_value(program, given[0].shape[1:2])]
 
+    def term(self, v, i):
+        return v.f(0, i)
+
     def blocks(self, v, output):
         return len(blocks_of(v.shape(0)[0])) if len(v.shape(0)) == 2 else self.per_channel(v)
 
@@ -65,8 +68,8 @@ class ChannelSum(ChannelLongSum):
         x = v.shape(0)
         if len(x) == 2:
             rows = range(number * 256, min(number * 256 + 256, x[0]))
-            return column_sum([v.f(0, n * x[1] + c) for n in rows])
-        return block_sum([v.f(0, i) for i in self.places(v, c, number)])
+            return column_sum([self.term(v, n * x[1] + c) for n in rows])
+        return block_sum([self.term(v, i) for i in self.places(v, c, number)])
 
     def whole(self, v, output, c, sums):
         return v.round((join_columns if len(v.shape(0)) == 2 else join)(sums))
@@ -102,7 +105,7 @@ class ChannelStats(ChannelLongSum):
 
 
 @register
-class ChannelDot(ChannelLongSum):
+class ChannelDot(ChannelSum):
     kind = "channel_dot"
 
     def infer(self, program, op, given):
@@ -110,18 +113,8 @@ class ChannelDot(ChannelLongSum):
         expect(len(given[0].shape) in (2, 4) and given[0].shape == given[1].shape, op, "two tensors (N,C) or (N,C,H,W)")
         return [grid_value(program, given[0].shape[1:2])]
 
-    def blocks(self, v, output):
-        return len(blocks_of(v.shape(0)[0])) if len(v.shape(0)) == 2 else self.per_channel(v)
-
-    def block(self, v, output, c, number, sums):
-        x = v.shape(0)
-        if len(x) == 2:
-            rows = range(number * 256, min(number * 256 + 256, x[0]))
-            return column_sum([v.f(0, n * x[1] + c) * v.f(1, n * x[1] + c) for n in rows])
-        return block_sum([v.f(0, i) * v.f(1, i) for i in self.places(v, c, number)])
-
-    def whole(self, v, output, c, sums):
-        return v.round((join_columns if len(v.shape(0)) == 2 else join)(sums))
+    def term(self, v, i):
+        return v.f(0, i) * v.f(1, i)
 
 
 # ---- softmax and loss ----
@@ -194,16 +187,19 @@ class CrossEntropy(LongSum):
         return v.round((v.f(2, row) - v.f(0, row * width + label)) + f32(functions.log(v.word(3, row))), 1)
 
     def blocks(self, v, output):
-        return 0 if output else len(blocks_of(v.shape(0)[0]))
+        return 0 if output else 2 * len(blocks_of(v.shape(0)[0]))  # the rows that count, then the terms
 
     def block(self, v, output, index, number, sums):
-        rows = range(number * 256, min(number * 256 + 256, v.shape(0)[0]))
-        return block_sum([f32(self._term(v, t)) for t in rows])
+        rows, terms = v.shape(0)[0], number - self.blocks(v, output) // 2
+        first = 256 * (number if terms < 0 else terms)
+        run = range(first, min(first + 256, rows))
+        return block_sum([float(v.word(4, t) != IGNORED) if terms < 0 else f32(self._term(v, t)) for t in run])
 
     def whole(self, v, output, index, sums):
         if output == 1:
             return self._term(v, index)
-        return v.round(divide(join(sums), divisor(v, 4)))
+        half = len(sums) // 2
+        return v.round(divide(join(sums[half:]), join(sums[:half]) * (v.ints[0] if v.ints else 1)))
 
     def gradient(self, g):
         expect(not any(o is not None for o in g.outputs), g.op, "the loss to be what is differentiated")

@@ -5,9 +5,9 @@ from .leaves import I32
 from .numbers import NAN, Fraction, divide, f32, rne32, round64, round_to, square_root
 from .ops import Rule, arity, expect, flat, grid_value, register, state_value, unflat
 from .ops_product import Product
-from .ops_sum import largest
+from .ops_sum import LongSum, largest
 from .products import TERMS_MAX
-from .sums import rsum, strided
+from .sums import block_sum, blocks_of, join, rsum, strided
 
 
 MILLIONTH = round64(Fraction(1, 10 ** 6))
@@ -452,15 +452,22 @@ class CausalSoftmaxGrad(Rule):
 # ---- clipping and Adam ----
 
 @register
-class SquareSum(Rule):
+class SquareSum(LongSum):
     kind = "square_sum"
 
     def infer(self, program, op, given):
         arity(op, 1, 1, 0, 0)
         return [state_value(program, (1,))]
 
-    def element(self, v, output, index):
-        return v.round(rsum([v.f(0, i) * v.f(0, i) for i in range(v.value(0).count)]))
+    def blocks(self, v, output):
+        return len(blocks_of(v.value(0).count))
+
+    def block(self, v, output, index, number, sums):
+        run = range(256 * number, min(256 * number + 256, v.value(0).count))
+        return block_sum([v.f(0, i) * v.f(0, i) for i in run])
+
+    def whole(self, v, output, index, sums):
+        return v.round(join(sums))
 
 
 @register

@@ -6,6 +6,7 @@
 
 #define TILE_ROWS 14
 #define LANES 16
+#include "kernel/tile_rows.h"
 
 // `m` and `v` are constants in every call, so that the accumulators live in registers.
 static inline __attribute__((always_inline)) void multiply(const int m, const int v, int64_t k, const float *a, const float *b,
@@ -36,7 +37,17 @@ static inline __attribute__((always_inline)) void multiply(const int m, const in
 		}
 }
 
-#include "kernel/pinned_tile.h"
+static void tile(int m, int n, int64_t k, const float *a, const float *b, float *c, int64_t ldc, bool add)
+{
+#define NARROW(rows) multiply(rows, 1, k, a, b, c, ldc, add)
+#define WIDE(rows) multiply(rows, 2, k, a, b, c, ldc, add)
+	if (n == LANES)
+		LS_TILE_BY_ROWS(m, NARROW)
+	else
+		LS_TILE_BY_ROWS(m, WIDE)
+#undef NARROW
+#undef WIDE
+}
 
 static bool round_row(float *out, const float *c, int64_t n, int bits)
 {

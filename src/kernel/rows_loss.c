@@ -105,7 +105,7 @@ bool ls_kernel__rows_cross_entropy(const ls_op_call *call)
 		else
 			term[i] = rows_round(((double)m[i] - (double)x[i * width + label[i]]) + (double)ls_log(s[i]), bits);
 	}
-	*loss = rows_round(ls_rsum_f32(term, rows) / ls_loss_divisor(call->op, ls_labels_counted(label, rows)), rows_bits(call, 0));
+	*loss = rows_round(ls_rsum_f32(term, rows) / ls_loss_divisor(call->op, (double)ls_labels_counted(label, rows)), rows_bits(call, 0));
 	return true;
 }
 
@@ -114,7 +114,7 @@ static void cross_entropy_grad(const ls_op_call *call, int64_t begin, int64_t en
 	const ls_shape *shape = rows_input_shape(call, 0);
 	int64_t width = shape->dim[1];
 	const int32_t *label = call->in[1];
-	double n = ls_loss_divisor(call->op, ls_labels_counted(label, shape->dim[0]));
+	double n = ls_loss_divisor(call->op, (double)ls_labels_counted(label, shape->dim[0]));
 	int bits = rows_bits(call, 0);
 	for (int64_t row = begin; row < end; row++) {
 		const float *p = (const float *)call->in[0] + row * width;

@@ -5,6 +5,7 @@
 
 #define TILE_ROWS 14
 #define LANES 8
+#include "kernel/tile_rows.h"
 
 // `m` and `v` are constants in every call, so that the accumulators live in registers.
 static inline __attribute__((always_inline)) void multiply(const int m, const int v, int64_t k, const double *a,
@@ -35,33 +36,16 @@ static inline __attribute__((always_inline)) void multiply(const int m, const in
 		}
 }
 
-static inline __attribute__((always_inline)) void by_rows(int m, const int v, int64_t k, const double *a,
-                                                          const double *b, double *c, int64_t ldc, bool add)
-{
-	switch (m) {
-	case 1: multiply(1, v, k, a, b, c, ldc, add); break;
-	case 2: multiply(2, v, k, a, b, c, ldc, add); break;
-	case 3: multiply(3, v, k, a, b, c, ldc, add); break;
-	case 4: multiply(4, v, k, a, b, c, ldc, add); break;
-	case 5: multiply(5, v, k, a, b, c, ldc, add); break;
-	case 6: multiply(6, v, k, a, b, c, ldc, add); break;
-	case 7: multiply(7, v, k, a, b, c, ldc, add); break;
-	case 8: multiply(8, v, k, a, b, c, ldc, add); break;
-	case 9: multiply(9, v, k, a, b, c, ldc, add); break;
-	case 10: multiply(10, v, k, a, b, c, ldc, add); break;
-	case 11: multiply(11, v, k, a, b, c, ldc, add); break;
-	case 12: multiply(12, v, k, a, b, c, ldc, add); break;
-	case 13: multiply(13, v, k, a, b, c, ldc, add); break;
-	default: multiply(14, v, k, a, b, c, ldc, add); break;
-	}
-}
-
 static void tile(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add)
 {
+#define NARROW(rows) multiply(rows, 1, k, a, b, c, ldc, add)
+#define WIDE(rows) multiply(rows, 2, k, a, b, c, ldc, add)
 	if (n == LANES)
-		by_rows(m, 1, k, a, b, c, ldc, add);
+		LS_TILE_BY_ROWS(m, NARROW)
 	else
-		by_rows(m, 2, k, a, b, c, ldc, add);
+		LS_TILE_BY_ROWS(m, WIDE)
+#undef NARROW
+#undef WIDE
 }
 
 // FP32 in registers of eight, which become one FP64 register each.
@@ -94,33 +78,16 @@ static inline __attribute__((always_inline)) void chunk_rows(const int m, const 
 		}
 }
 
-static inline __attribute__((always_inline)) void chunk_by_rows(int m, const int v, int k, const float *a,
-                                                                const float *b, double *c, int64_t ldc, bool add)
-{
-	switch (m) {
-	case 1: chunk_rows(1, v, k, a, b, c, ldc, add); break;
-	case 2: chunk_rows(2, v, k, a, b, c, ldc, add); break;
-	case 3: chunk_rows(3, v, k, a, b, c, ldc, add); break;
-	case 4: chunk_rows(4, v, k, a, b, c, ldc, add); break;
-	case 5: chunk_rows(5, v, k, a, b, c, ldc, add); break;
-	case 6: chunk_rows(6, v, k, a, b, c, ldc, add); break;
-	case 7: chunk_rows(7, v, k, a, b, c, ldc, add); break;
-	case 8: chunk_rows(8, v, k, a, b, c, ldc, add); break;
-	case 9: chunk_rows(9, v, k, a, b, c, ldc, add); break;
-	case 10: chunk_rows(10, v, k, a, b, c, ldc, add); break;
-	case 11: chunk_rows(11, v, k, a, b, c, ldc, add); break;
-	case 12: chunk_rows(12, v, k, a, b, c, ldc, add); break;
-	case 13: chunk_rows(13, v, k, a, b, c, ldc, add); break;
-	default: chunk_rows(14, v, k, a, b, c, ldc, add); break;
-	}
-}
-
 static void chunk(int m, int n, int k, const float *a, const float *b, double *c, int64_t ldc, bool add)
 {
+#define NARROW(rows) chunk_rows(rows, 1, k, a, b, c, ldc, add)
+#define WIDE(rows) chunk_rows(rows, 2, k, a, b, c, ldc, add)
 	if (n == LANES)
-		chunk_by_rows(m, 1, k, a, b, c, ldc, add);
+		LS_TILE_BY_ROWS(m, NARROW)
 	else
-		chunk_by_rows(m, 2, k, a, b, c, ldc, add);
+		LS_TILE_BY_ROWS(m, WIDE)
+#undef NARROW
+#undef WIDE
 }
 
 void ls_kernel__tile_avx512(ls_kernel_table *t)

@@ -61,40 +61,12 @@ static void gradient(ls_op_grad *g)
 	ls_op__emit_grad(g, 0, "causal_softmax_grad", (int[]){g->out_grad[0], g->op->outputs[0], dot}, 3, NULL, 0);
 }
 
-static float row_max(const ls_reader *r, int64_t first, int64_t count)
-{
-	float m = ls_read_f32(r, 0, first);
-	for (int64_t i = 1; i < count; i++) {
-		float x = ls_read_f32(r, 0, first + i);
-		if (x > m || (x != x && m == m))
-			m = x;
-	}
-	return m;
-}
-
-static float exp_of(const ls_reader *r, int64_t index, float m)
-{
-	return ls_exp(ls_f32((double)ls_read_f32(r, 0, index) - (double)m));
-}
-
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	int64_t length = ls_reader_input(r, 0)->shape.dim[3], row = output == 0 ? index / length : index, count = row % length + 1;
-	uint32_t s;
-	float m;
-	ls_rsum sum;
 	if (output == 0 && index % length >= count)
 		return 0;
-	m = row_max(r, row * length, count);
-	if (output == 1)
-		return ls_op__round(r, 1, m);
-	ls_rsum_init(&sum);
-	for (int64_t i = 0; i < count; i++)
-		ls_rsum_push(&sum, exp_of(r, row * length + i, m));
-	s = ls_op__round(r, 2, ls_rsum_finish(&sum));
-	if (output == 2)
-		return s;
-	return ls_op__round(r, 0, (double)exp_of(r, index, m) / (double)ls_f32_bits(s));
+	return ls_op__softmax_of(r, output, row * length, count, index);
 }
 
 const ls_op_def ls_op__causal_softmax = {

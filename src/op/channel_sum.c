@@ -15,17 +15,12 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
-static double value(const ls_reader *r, float unused, int64_t index)
-{
-	return ls_read_f32(r, 0, index);
-}
-
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	const ls_shape *x = &ls_reader_input(r, 0)->shape;
 	if (x->rank == 2)
-		return ls_op__round(r, 0, ls_op__column_sum(r, value, index, x->dim[0], x->dim[1]));
-	return ls_op__round(r, 0, ls_op__channel_rsum(r, x, index, value, 0));
+		return ls_op__round(r, 0, ls_op__column_sum(r, ls_op__value, index, x->dim[0], x->dim[1]));
+	return ls_op__round(r, 0, ls_op__channel_rsum(r, x, index, ls_op__value, 0));
 }
 
 static int64_t parts(const ls_program *program, const ls_op *op, int output)

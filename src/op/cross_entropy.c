@@ -42,9 +42,9 @@ bool ls_op__parts_fit(ls_program *program, const ls_op *op)
 	return ls_op__expect(program, op, op->int_count == 0 || (op->ints[0] >= 2 && op->ints[0] <= INT32_MAX), "2 or more parts");
 }
 
-double ls_loss_divisor(const ls_op *op, int64_t counted)
+double ls_loss_divisor(const ls_op *op, double counted)
 {
-	return (double)(op->int_count ? counted * op->ints[0] : counted);
+	return op->int_count ? counted * (double)op->ints[0] : counted;
 }
 
 int64_t ls_labels_counted(const int32_t *labels, int64_t count)
@@ -80,20 +80,28 @@ static double term_of(const ls_reader *r, float unused, int64_t row)
 	return ls_f32_bits(term(r, row));
 }
 
+static double counts(const ls_reader *r, float unused, int64_t row)
+{
+	return ls_read_i32(r, LABELS, row) != LS_LABEL_IGNORED;
+}
+
+/* The number of rows that count is a sum, too: whole numbers, which are exact in any order. */
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	int64_t rows = ls_reader_input(r, X)->shape.dim[0];
-	ls_rsum sum;
+	ls_rsum sum, counted;
 	if (output == 1)
 		return term(r, index);
+	ls_rsum_init(&counted);
+	ls_op__add_run(&counted, r, counts, 0, 0, rows);
 	ls_rsum_init(&sum);
 	ls_op__add_run(&sum, r, term_of, 0, 0, rows);
-	return ls_op__round(r, 0, ls_rsum_finish(&sum) / ls_loss_divisor(r->op, ls_op__labels_counted(r, LABELS)));
+	return ls_op__round(r, 0, ls_rsum_finish(&sum) / ls_loss_divisor(r->op, ls_rsum_finish(&counted)));
 }
 
 static int64_t parts(const ls_program *program, const ls_op *op, int output)
 {
-	return output ? 0 : ls_op__blocks(ls_op__input(program, op, X)->shape.dim[0]);
+	return output ? 0 : 2 * ls_op__blocks(ls_op__input(program, op, X)->shape.dim[0]);
 }
 
 const ls_op_def ls_op__cross_entropy = {

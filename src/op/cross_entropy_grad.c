@@ -24,7 +24,7 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 	double hit = label == index % p->dim[1] ? 1.0 : 0.0;
 	if (label == LS_LABEL_IGNORED)
 		return 0;
-	return ls_op__round(r, 0, ((double)ls_read_f32(r, 0, index) - hit) / ls_loss_divisor(r->op, ls_op__labels_counted(r, 1)));
+	return ls_op__round(r, 0, ((double)ls_read_f32(r, 0, index) - hit) / ls_loss_divisor(r->op, (double)ls_op__labels_counted(r, 1)));
 }
 
 const ls_op_def ls_op__cross_entropy_grad = {

@@ -38,6 +38,12 @@ void ls_op__add_run(ls_rsum *sum, const ls_reader *r, ls_op__term term, float co
 double ls_op__column_sum(const ls_reader *r, ls_op__term term, int64_t first, int64_t rows, int64_t stride);
 /* Blocks of a run of n terms. */
 int64_t ls_op__blocks(int64_t n);
+/* Terms: x, and RNE32(x − mean)², of input 0. */
+double ls_op__value(const ls_reader *r, float unused, int64_t index);
+double ls_op__centred_square(const ls_reader *r, float mean, int64_t index);
+
+/* Softmax over the `count` elements of input 0 from number `first` on: output 0 at `index`, or 1, their maximum, or 2, their sum. */
+uint32_t ls_op__softmax_of(const ls_reader *r, int output, int64_t first, int64_t count, int64_t index);
 
 /* Appends a gradient op with the given inputs and the op's own int attributes; stores it as the gradient of `input`. */
 void ls_op__emit_grad(ls_op_grad *g, int input, const char *kind, const int *inputs, int input_count, const int64_t *ints,

@@ -33,6 +33,17 @@ void ls_op__add_run(ls_rsum *sum, const ls_reader *r, ls_op__term term, float co
 	ls_rsum_end_run(sum);
 }
 
+double ls_op__value(const ls_reader *r, float unused, int64_t index)
+{
+	return ls_read_f32(r, 0, index);
+}
+
+double ls_op__centred_square(const ls_reader *r, float mean, int64_t index)
+{
+	double c = ls_f32((double)ls_read_f32(r, 0, index) - (double)mean);
+	return c * c;
+}
+
 double ls_op__column_sum(const ls_reader *r, ls_op__term term, int64_t first, int64_t rows, int64_t stride)
 {
 	ls_rsum_column sum;

@@ -142,6 +142,8 @@ static float pinned_term(float a, float b, float acc, bool *finite)
 void ls_product_pinned_terms(const ls_reader *r, const ls_product *p, int64_t i, int64_t j, int64_t first, int64_t count, ls_pinned_state *s)
 {
 	int64_t b_row = ls_product_b_row(p, i, j);
+	if (ls_product_masked(p, i, j))
+		return;
 	for (int64_t k = first; k < first + count; k++) {
 		int64_t a = k < p->terms ? ls_operand_index(&p->a, i, k) : -1, b = k < p->terms ? ls_operand_index(&p->b, b_row, k) : -1;
 		if (k && k < p->terms && k % LS_PINNED_BLOCK == 0) {

@@ -14,12 +14,11 @@ bool ls_op__rows_fit(ls_program *program, const ls_op *op, int matrices, int fir
 	return true;
 }
 
-double ls_op__row_rsum(const ls_reader *r, int64_t row, ls_row_term term, float context)
+double ls_op__row_rsum(const ls_reader *r, int64_t row, ls_op__term term, float context)
 {
 	int64_t columns = ls_reader_input(r, 0)->shape.dim[1];
 	ls_rsum sum;
 	ls_rsum_init(&sum);
-	for (int64_t c = 0; c < columns; c++)
-		ls_rsum_push(&sum, term(r, context, row * columns + c));
+	ls_op__add_run(&sum, r, term, context, row * columns, columns);
 	return ls_rsum_finish(&sum);
 }

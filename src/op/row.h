@@ -10,7 +10,6 @@
 bool ls_op__rows_fit(ls_program *program, const ls_op *op, int matrices, int first_row);
 
 /* rsum over row n of term(r, context, flat index). */
-typedef double (*ls_row_term)(const ls_reader *r, float context, int64_t index);
-double ls_op__row_rsum(const ls_reader *r, int64_t row, ls_row_term term, float context);
+double ls_op__row_rsum(const ls_reader *r, int64_t row, ls_op__term term, float context);
 
 #endif

@@ -11,24 +11,13 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
-static double value(const ls_reader *r, float unused, int64_t index)
-{
-	return ls_read_f32(r, 0, index);
-}
-
-static double square(const ls_reader *r, float mean, int64_t index)
-{
-	double c = ls_f32((double)ls_read_f32(r, 0, index) - (double)mean);
-	return c * c;
-}
-
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	double n = (double)ls_reader_input(r, 0)->shape.dim[1];
-	uint32_t mean = ls_op__round(r, 0, ls_op__row_rsum(r, index, value, 0) / n);
+	uint32_t mean = ls_op__round(r, 0, ls_op__row_rsum(r, index, ls_op__value, 0) / n);
 	if (output == 0)
 		return mean;
-	return ls_op__round(r, 1, ls_op__row_rsum(r, index, square, ls_f32_bits(mean)) / n);
+	return ls_op__round(r, 1, ls_op__row_rsum(r, index, ls_op__centred_square, ls_f32_bits(mean)) / n);
 }
 
 const ls_op_def ls_op__row_stats = {

@@ -17,11 +17,11 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
-static float row_max(const ls_reader *r, int64_t row, int64_t width)
+static float largest(const ls_reader *r, int64_t first, int64_t count)
 {
-	float m = ls_read_f32(r, 0, row * width);
-	for (int64_t i = 1; i < width; i++) {
-		float x = ls_read_f32(r, 0, row * width + i);
+	float m = ls_read_f32(r, 0, first);
+	for (int64_t i = 1; i < count; i++) {
+		float x = ls_read_f32(r, 0, first + i);
 		if (x > m || (x != x && m == m))
 			m = x;
 	}
@@ -33,21 +33,26 @@ static float exp_of(const ls_reader *r, int64_t index, float m)
 	return ls_exp(ls_f32((double)ls_read_f32(r, 0, index) - (double)m));
 }
 
-static uint32_t element(const ls_reader *r, int output, int64_t index)
+uint32_t ls_op__softmax_of(const ls_reader *r, int output, int64_t first, int64_t count, int64_t index)
 {
-	int64_t width = ls_reader_input(r, 0)->shape.dim[1], row = output == 0 ? index / width : index;
-	float m = row_max(r, row, width);
+	float m = largest(r, first, count);
 	uint32_t s;
 	ls_rsum sum;
 	if (output == 1)
 		return ls_op__round(r, 1, m);
 	ls_rsum_init(&sum);
-	for (int64_t i = 0; i < width; i++)
-		ls_rsum_push(&sum, exp_of(r, row * width + i, m));
+	for (int64_t i = 0; i < count; i++)
+		ls_rsum_push(&sum, exp_of(r, first + i, m));
 	s = ls_op__round(r, 2, ls_rsum_finish(&sum));
 	if (output == 2)
 		return s;
 	return ls_op__round(r, 0, (double)exp_of(r, index, m) / (double)ls_f32_bits(s));
+}
+
+static uint32_t element(const ls_reader *r, int output, int64_t index)
+{
+	int64_t width = ls_reader_input(r, 0)->shape.dim[1], row = output == 0 ? index / width : index;
+	return ls_op__softmax_of(r, output, row * width, width, index);
 }
 
 const ls_op_def ls_op__softmax = {

@@ -11,16 +11,23 @@ static bool infer(ls_program *program, ls_op *op, ls_value *out)
 	return true;
 }
 
+static double square(const ls_reader *r, float unused, int64_t index)
+{
+	double g = ls_read_f32(r, 0, index);
+	return g * g;
+}
+
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
-	int64_t count = ls_shape_count(&ls_reader_input(r, 0)->shape);
 	ls_rsum sum;
 	ls_rsum_init(&sum);
-	for (int64_t i = 0; i < count; i++) {
-		double g = ls_read_f32(r, 0, i);
-		ls_rsum_push(&sum, g * g);
-	}
+	ls_op__add_run(&sum, r, square, 0, 0, ls_shape_count(&ls_reader_input(r, 0)->shape));
 	return ls_op__round(r, 0, ls_rsum_finish(&sum));
+}
+
+static int64_t parts(const ls_program *program, const ls_op *op, int output)
+{
+	return ls_op__blocks(ls_shape_count(&ls_op__input(program, op, 0)->shape));
 }
 
 const ls_op_def ls_op__square_sum = {
@@ -31,4 +38,5 @@ const ls_op_def ls_op__square_sum = {
 	.output_names = (const char *const[]){""},
 	.infer = infer,
 	.element = element,
+	.parts = parts,
 };

@@ -218,6 +218,7 @@ ls_status ls_run__read_piece(const ls_run *run, const ls_hash *root, uint64_t st
 	LS_TRY(load(run, root, 4 * (size_t)count, &bytes, name, err));
 	if (!bytes) {
 		ls_run__damage(damage, name, step, "found no piece of %llu words, expected one", (unsigned long long)count);
+		damage->has_step = true; // that of the snapshot, even if it is 0
 		goto done;
 	}
 	ls_words_from_le(words, bytes, (size_t)count);
@@ -227,6 +228,7 @@ ls_status ls_run__read_piece(const ls_run *run, const ls_hash *root, uint64_t st
 	} else if (!ls_hash_equal(&now, root)) {
 		ls_hash_hex(found, &now);
 		ls_run__damage(damage, name, step, "found the root %s, expected that of the file's name", found);
+		damage->has_step = true;
 	}
 done:
 	ls_free(bytes);

@@ -15,8 +15,7 @@ void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const ch
 	if (damage->found) // the first finding stays
 		return;
 	damage->found = true;
-	// A snapshot may be that of step 0, and so may what it needs.
-	damage->has_step = step > 0 || !strncmp(file, "snapshots/", 10) || !strncmp(file, "pieces/", 7);
+	damage->has_step = step > 0 || !strncmp(file, "snapshots/", 10); // a snapshot may be that of step 0
 	damage->step = step;
 	snprintf(damage->file, sizeof damage->file, "%s", file);
 	va_start(args, format);

@@ -104,14 +104,11 @@ static ls_decision judged(const void *bytes, size_t len)
 	return d;
 }
 
-static void check_lie(const char *const *sets, flip lie, bool by_trainer, const char *kind)
+static void check_lie_in(tiny *t, flip lie, bool by_trainer, const char *kind)
 {
-	tiny t;
-	settled s;
+	settled s = dispute(t, &lie, by_trainer, NULL, NULL);
 	ls_decision again;
 	ls_ruling expected = by_trainer ? LS_RULING_TRAINER_WRONG : LS_RULING_AUDITOR_WRONG;
-	tiny_open(&t, sets);
-	s = dispute(&t, &lie, by_trainer, NULL, NULL);
 	if (!s.found)
 		print_message("%s: nothing differs\n", lie.value);
 	assert_true(s.found);
@@ -127,6 +124,13 @@ static void check_lie(const char *const *sets, flip lie, bool by_trainer, const 
 	assert_true(again.has_words && again.trainer_word != again.auditor_word);
 	assert_false(again.trainer_signed || again.auditor_signed);
 	ls_buf_free(&s.evidence);
+}
+
+static void check_lie(const char *const *sets, flip lie, bool by_trainer, const char *kind)
+{
+	tiny t;
+	tiny_open(&t, sets);
+	check_lie_in(&t, lie, by_trainer, kind);
 	tiny_close(&t);
 }
 
@@ -529,6 +533,37 @@ static void test_long_sums_are_opened_block_by_block(void **state)
 	check_lie(sets, (flip){"bn1.var", 1, 0, 20}, false, "channel_stats");
 }
 
+/* A text model: 288 rows, so that the loss is a sum of two blocks and needs the number of rows that count; heads of 160 elements,
+ * so that scores are sums of two parts; gradients whose squares are long sums. */
+static const char text_yaml[] = "lockstep: 1\n"
+                                "name: text\n"
+                                "model: {arch: gpt2, layers: 1, heads: 1, embedding: 160, context: 48, vocab: 256}\n"
+                                "data: {format: text, path: \"builtin:verses\", length: 48}\n"
+                                "train: {steps: 2, batch: 6, seed: 3, commit_every: 1}\n"
+                                "optimizer: {name: adamw, lr: 0.01, clip: 0.5}\n";
+
+static void check_text_lie(const char *mode, flip lie, bool by_trainer, const char *kind)
+{
+	ls_error err = LS_ERROR_INIT;
+	ls_plan_options o = LS_PLAN_OPTIONS_INIT;
+	tiny t = {0};
+	scratch_make(t.dir);
+	assert_ok(ls_job_parse(&t.job, "text", text_yaml, strlen(text_yaml), SETS(mode), 1, &err));
+	assert_ok(ls_plan_open(&t.plan, t.job, &o, &err));
+	check_lie_in(&t, lie, by_trainer, kind);
+	tiny_close(&t);
+}
+
+static void test_long_sums_of_text_models(void **state)
+{
+	for (int by_trainer = 0; by_trainer < 2; by_trainer++) {
+		check_text_lie("arithmetic.mode=exact", (flip){"loss", 2, 0, 20}, by_trainer, "cross_entropy");
+		check_text_lie("arithmetic.mode=pinned", (flip){"d.transformer.h.0.mlp.c_fc.weight.square", 1, 0, 20}, by_trainer, "square_sum");
+		check_text_lie("arithmetic.mode=pinned", (flip){"transformer.h.0.attn.products", 1, 49, 20}, by_trainer, "attention_scores");
+		check_text_lie("arithmetic.mode=logged", (flip){"transformer.h.0.attn.products", 1, 49, 20}, by_trainer, "attention_scores");
+	}
+}
+
 /* The judge steps over fields that it does not know; what it takes must be what the job says. */
 static void test_the_judge_reads_jobs_as_the_job_module_does(void **state)
 {
@@ -579,7 +614,7 @@ int main(void)
 		cmocka_unit_test(test_two_turns_for_one_place_are_equivocation),
 		cmocka_unit_test(test_two_heads_that_disagree_are_equivocation),
 		cmocka_unit_test(test_entries_that_are_not_forged_are_no_accusation),
-		cmocka_unit_test(test_long_sums_are_opened_block_by_block),
+		cmocka_unit_test(test_long_sums_are_opened_block_by_block), cmocka_unit_test(test_long_sums_of_text_models),
 		cmocka_unit_test(test_the_judge_reads_jobs_as_the_job_module_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -330,6 +330,50 @@ static void check_attention(const int sizes[4])
 	scene_close(&s);
 }
 
+/* What a dispute opens part by part makes what the whole definition makes: for elements behind the mask nothing, although there
+ * are factors. Heads of more than 128 elements have sums of several parts. */
+static void test_masked_elements_have_no_terms_in_any_part(void **state)
+{
+	enum { BATCH = 1, LENGTH = 2, WIDTH = 300 };
+	scene s;
+	ls_product product;
+	uint32_t *in[2];
+	ls_reader reader = {.context = in, .word = scene_word};
+	int x, y, scores, masked = 0;
+	scene_open(&s, 32, 32);
+	x = scene_given(&s, "x", (ls_shape){2, {BATCH * LENGTH, WIDTH}});
+	y = scene_given(&s, "y", (ls_shape){2, {BATCH * LENGTH, WIDTH}});
+	scores = scene_op(&s, "attention_scores", "scores", (int[]){x, y}, 2, INTS(BATCH, 1), NONE);
+	scene_run(&s);
+	get_product(&s, scores, &product);
+	reader.program = s.program;
+	reader.op = ls_program_op(s.program, ls_program_value(s.program, scores)->op);
+	in[0] = s.words[x];
+	in[1] = s.words[y];
+	for (int64_t i = 0; i < LENGTH; i++)
+		for (int64_t j = 0; j < LENGTH; j++) {
+			ls_pinned_state state_of_sum = LS_PINNED_STATE_START;
+			ls_sum whole, part;
+			float pinned = ls_product_pinned(&reader, &product, i, j, 32), by_parts;
+			bool zero = true;
+			for (int64_t at = 0; at < WIDTH; at += 128) {
+				int64_t count = WIDTH - at < 128 ? WIDTH - at : 128;
+				ls_product_pinned_terms(&reader, &product, i, j, at, count, &state_of_sum);
+				ls_product_sum_terms(&reader, &product, i, j, at, count, &part);
+				zero &= ls_sum_round(&part, 32) == 0;
+			}
+			by_parts = ls_product_pinned_end(&product, &state_of_sum, 32);
+			ls_product_sum(&reader, &product, i, j, &whole);
+			assert_int_equal(ls_bits_f32(by_parts), ls_bits_f32(pinned));
+			assert_int_equal(ls_product_masked(&product, i, j), zero); // the twin: the others do have some
+			assert_int_equal(ls_sum_round(&whole, 32) == 0, zero);
+			assert_int_equal(pinned == 0, zero);
+			masked += zero;
+		}
+	assert_int_equal(masked, 1);
+	scene_close(&s);
+}
+
 static void test_attention(void **state)
 {
 	static const int sizes[][4] = {{1, 1, 3, 2}, {1, 1, 2, 5}, {2, 1, 3, 2}, {1, 3, 3, 2}, {2, 3, 4, 5}, {3, 2, 1, 4}, {1, 1, 1, 1},
@@ -343,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patches), cmocka_unit_test(test_strided), cmocka_unit_test(test_matmul),
 		cmocka_unit_test(test_convolutions), cmocka_unit_test(test_bias_of_convolution), cmocka_unit_test(test_non_finite_terms),
+		cmocka_unit_test(test_masked_elements_have_no_terms_in_any_part),
 		cmocka_unit_test(test_attention),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
