@@ -155,8 +155,11 @@ const uint8_t *ls_run_signer(const ls_run *run);      /* whose signature heads b
 /* heads/N for N = size; LS_ERR_NOT_FOUND where there is none. Its signature is not verified (ls_run_check_heads does). */
 ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out, ls_error *err);
 uint64_t ls_run_leaves(const ls_run *run);
-/* Borrowed. i < ls_run_leaves. */
-const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
+/* Leaf i < ls_run_leaves, from the file. What was there when the run was opened or written is what comes back: where the file holds
+ * something else by now, LS_ERR_IO. One caller at a time. */
+ls_status ls_run_read_leaf(const ls_run *run, uint64_t i, ls_leaf *out, ls_error *err);
+/* The step of the last leaf. */
+uint64_t ls_run_last_step(const ls_run *run);
 /* Head over the first `size` leaves. */
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
 bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */

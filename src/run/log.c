@@ -100,37 +100,37 @@ ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_er
 {
 	ls_status status = LS_OK;
 	uint64_t size = ls_file_size(run->log_file);
-	uint64_t at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
+	uint64_t at = run->block->end;
 	uint8_t header[LS_RUN__BLOCK_HEADER];
-	while (at < size && run->blocks + 1 < limit) {
-		uint64_t first = run->blocks * run->commit_every + 1, len;
+	while (at < size && run->block->count + 1 < limit) {
+		uint64_t first = run->block->count * run->commit_every + 1, len;
 		if (size - at < sizeof header) {
 			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",
 			               (unsigned long long)(size - at));
-			damage->tail = run->blocks + 1 >= run->promised;
+			damage->tail = run->block->count + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->log_file, at, header, sizeof header, err));
 		len = ls_get_le64(header + 8);
-		if (ls_get_le64(header) != run->blocks + 1 || len > size - at - sizeof header || len > BLOCK_MAX) {
+		if (ls_get_le64(header) != run->block->count + 1 || len > size - at - sizeof header || len > BLOCK_MAX) {
 			ls_run__damage(damage, "rounding-log/frames", first,
 			               "found the block of leaf %llu with %llu bytes at offset %llu, expected that of leaf %llu within the file",
 			               (unsigned long long)ls_get_le64(header), (unsigned long long)len, (unsigned long long)at,
-			               (unsigned long long)run->blocks + 1);
-			damage->tail = run->blocks + 1 >= run->promised;
+			               (unsigned long long)run->block->count + 1);
+			damage->tail = run->block->count + 1 >= run->promised;
 			break;
 		}
-		LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
+		LS_TRY(ls_blocks_push(run->block, len, err));
 		at += sizeof header + len;
 	}
-	if (run->blocks + 1 < run->leaves) { // a leaf promises a block that is not there
-		damage->tail = run->blocks + 1 >= run->promised && (damage->tail || !damage->found);
-		ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1,
-		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
+	if (run->block->count + 1 < run->leaves) { // a leaf promises a block that is not there
+		damage->tail = run->block->count + 1 >= run->promised && (damage->tail || !damage->found);
+		ls_run__damage(damage, "rounding-log/frames", run->block->count * run->commit_every + 1,
+		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->block->count,
 		               (unsigned long long)run->leaves - 1);
-	} else if (!damage->found && run->blocks + 1 > run->leaves) {
+	} else if (!damage->found && run->block->count + 1 > run->leaves) {
 		ls_run__damage(damage, "rounding-log/frames", (run->leaves - 1) * run->commit_every + 1,
-		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
+		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->block->count,
 		               (unsigned long long)run->leaves - 1);
 		damage->tail = true;
 	}
@@ -151,7 +151,7 @@ static uint64_t longest_block(const ls_program *program, uint64_t steps)
 
 /* Whether the block's frames hash to the leaf's log root, and nothing follows them. */
 static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding,
-                            const uint8_t *block, size_t len, ls_step_log *log, bool *fits)
+                            const ls_hash *promised, const uint8_t *block, size_t len, ls_step_log *log, bool *fits)
 {
 	uint64_t first, last;
 	ls_cursor cursor = ls_cursor_over(block, len);
@@ -168,7 +168,7 @@ static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *
 		return LS_OK;
 	if (status == LS_OK)
 		status = ls_tree_head(&tree, &root);
-	*fits = status == LS_OK && ls_cursor_done(&cursor) && ls_hash_equal(&root, &run->leaf[leaf].log);
+	*fits = status == LS_OK && ls_cursor_done(&cursor) && ls_hash_equal(&root, promised);
 	return status;
 }
 
@@ -176,11 +176,14 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
                           size_t *len, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
-	uint64_t first, last;
+	uint64_t first, last, at, bytes;
 	bool fits;
+	ls_leaf its;
 	ls_step_log log = {0};
 	*block = NULL;
-	*len = (size_t)run->block_len[leaf - 1];
+	LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
+	LS_TRY(ls_blocks_find(run->block, run->log_file, leaf - 1, &at, &bytes, err));
+	*len = (size_t)bytes;
 	ls_run_leaf_steps(run, leaf, &first, &last);
 	if (*len > longest_block(program, last - first + 1)) {
 		ls_run__damage(damage, "rounding-log/frames", first, "found a block of %zu bytes for leaf %llu, expected at most %llu", *len,
@@ -193,8 +196,8 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a rounding-log block of %zu bytes", *len);
 		goto done;
 	}
-	LS_TRY(ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err));
-	status = block_fits(run, leaf, program, encoding, *block, *len, &log, &fits);
+	LS_TRY(ls_file_read_at(run->log_file, at, *block, *len, err));
+	status = block_fits(run, leaf, program, encoding, &its.log, *block, *len, &log, &fits);
 	if (status != LS_OK) {
 		ls_error_set(err, status, "leaf %llu: no memory to decode its rounding log", (unsigned long long)leaf);
 		goto done;
@@ -202,7 +205,7 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	if (!fits) {
 		ls_run__damage(damage, "rounding-log/frames", first,
 		               "the block of leaf %llu (%zu bytes at offset %llu) does not hash to the leaf's log root",
-		               (unsigned long long)leaf, *len, (unsigned long long)run->block_at[leaf - 1]);
+		               (unsigned long long)leaf, *len, (unsigned long long)at);
 	}
 done:
 	ls_step_log_free(&log);
