@@ -177,14 +177,14 @@ ls_status ls_blocks_push(ls_blocks *b, uint64_t len, ls_error *err)
 	if (b->count % LS_RUN__GROUP == 0)
 		b->mark[group] = b->end;
 	b->count++;
-	b->end += LS_RUN__BLOCK_HEADER + len;
+	b->end += LS_RUN_BLOCK_HEADER + len;
 	return LS_OK;
 }
 
 ls_status ls_blocks_find(ls_blocks *b, ls_file *file, uint64_t i, uint64_t *at, uint64_t *len, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint8_t header[LS_RUN__BLOCK_HEADER];
+	uint8_t header[LS_RUN_BLOCK_HEADER];
 	uint64_t next = i / LS_RUN__GROUP * LS_RUN__GROUP, place;
 	if (i >= b->count)
 		return ls_error_set(err, LS_ERR_INTERNAL, "block %llu of a run of %llu", (unsigned long long)i, (unsigned long long)b->count);

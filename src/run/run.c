@@ -78,6 +78,7 @@ void ls_run_free(ls_run *run)
 	if (run->block)
 		ls_blocks_free(run->block);
 	ls_free(run->block);
+	ls_free(run->places);
 	ls_file_close(run->leaf_file);
 	ls_file_close(run->log_file);
 	ls_file_close(run->metrics_file);
@@ -97,7 +98,22 @@ const uint8_t *ls_run_trainer_key(const ls_run *run) { return run->trainer; }
 bool ls_run_is_replay(const ls_run *run) { return run->replay; }
 const uint8_t *ls_run_signer(const ls_run *run) { return run->signer; }
 uint64_t ls_run_leaves(const ls_run *run) { return run->leaves; }
-uint64_t ls_run_log_bytes(const ls_run *run) { return ls_file_size(run->log_file); }
+
+uint64_t ls_run_log_bytes(const ls_run *run)
+{
+	return run->source.file ? run->block->end : ls_file_size(run->log_file);
+}
+
+ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status;
+	*out = NULL;
+	if (run->source.file)
+		return run->source.file(run->source.context, name, max, out, len, err);
+	status = ls_run__path(run, name, path, err);
+	return status == LS_OK ? ls_file_read(out, len, path, max, err) : status;
+}
 
 ls_status ls_run_read_leaf(const ls_run *run, uint64_t i, ls_leaf *out, ls_error *err)
 {

@@ -160,10 +160,10 @@ static uint64_t len_of(uint64_t i)
 static void append_block(store *s, uint64_t i)
 {
 	ls_error err = LS_ERROR_INIT;
-	uint8_t bytes[LS_RUN__BLOCK_HEADER + 24] = {0};
+	uint8_t bytes[LS_RUN_BLOCK_HEADER + 24] = {0};
 	ls_put_le64(bytes, i + 1);
 	ls_put_le64(bytes + 8, len_of(i));
-	assert_ok(ls_file_append(s->file, bytes, LS_RUN__BLOCK_HEADER + len_of(i), &err));
+	assert_ok(ls_file_append(s->file, bytes, LS_RUN_BLOCK_HEADER + len_of(i), &err));
 	assert_ok(ls_blocks_push(&s->blocks, len_of(i), &err));
 }
 
@@ -172,12 +172,12 @@ static void blocks_are_found(void **state)
 	enum { BLOCKS = 3 * LS_RUN__GROUP + 10 };
 	ls_error err = LS_ERROR_INIT;
 	store s;
-	uint64_t place[BLOCKS], at, len, next = LS_RUN__BLOCK_HEADER;
+	uint64_t place[BLOCKS], at, len, next = LS_RUN_BLOCK_HEADER;
 	open_store(&s, 0);
 	for (uint64_t i = 0; i < BLOCKS; i++) {
 		append_block(&s, i);
 		place[i] = next;
-		next += len_of(i) + LS_RUN__BLOCK_HEADER;
+		next += len_of(i) + LS_RUN_BLOCK_HEADER;
 	}
 	for (uint64_t n = 0; n < 2 * BLOCKS; n++) { // in order, then far apart
 		uint64_t i = n < BLOCKS ? n : n * 7919 % BLOCKS;
@@ -186,16 +186,16 @@ static void blocks_are_found(void **state)
 		assert_int_equal(len, len_of(i));
 	}
 	assert_int_equal(ls_blocks_find(&s.blocks, s.file, BLOCKS, &at, &len, &err), LS_ERR_INTERNAL);
-	for (uint64_t byte = 0; byte < LS_RUN__BLOCK_HEADER; byte += 8) {
+	for (uint64_t byte = 0; byte < LS_RUN_BLOCK_HEADER; byte += 8) {
 		assert_ok(ls_blocks_find(&s.blocks, s.file, 0, &at, &len, &err));
-		flip_byte(&s, place[400] - LS_RUN__BLOCK_HEADER + byte);
+		flip_byte(&s, place[400] - LS_RUN_BLOCK_HEADER + byte);
 		assert_int_equal(ls_blocks_find(&s.blocks, s.file, 405, &at, &len, &err), LS_ERR_IO);
 		assert_ok(ls_blocks_find(&s.blocks, s.file, 399, &at, &len, &err));
-		flip_byte(&s, place[400] - LS_RUN__BLOCK_HEADER + byte);
+		flip_byte(&s, place[400] - LS_RUN_BLOCK_HEADER + byte);
 		assert_ok(ls_blocks_find(&s.blocks, s.file, 405, &at, &len, &err));
 	}
 	assert_ok(ls_blocks_cut(&s.blocks, s.file, 300, &err));
-	assert_int_equal(s.blocks.end, place[300] - LS_RUN__BLOCK_HEADER);
+	assert_int_equal(s.blocks.end, place[300] - LS_RUN_BLOCK_HEADER);
 	assert_ok(ls_file_truncate(s.file, s.blocks.end, &err));
 	for (uint64_t i = 300; i < BLOCKS; i++)
 		append_block(&s, i);
