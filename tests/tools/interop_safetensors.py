@@ -7,16 +7,11 @@ package writes must start a job with the same weights.
 Where the package is not installed, it is put into a virtual environment of its own; where that cannot be done, the test is
 skipped, loudly (exit code 77).
 """
-import argparse
-import json
-import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77
+import interop
+
 JOB = """\
 lockstep: 1
 name: interop
@@ -27,33 +22,15 @@ optimizer: {name: sgd, lr: 0.1, momentum: 0.9}
 """
 
 
-def has_package(python):
-    return subprocess.run([python, "-c", "import numpy, safetensors.numpy"], capture_output=True).returncode == 0
+def find(folder):
+    return interop.interpreter(folder, "numpy, safetensors.numpy", ["numpy", "safetensors"])
 
 
-def python_with_package(folder):
-    """An interpreter that has the package, or None."""
-    if has_package(sys.executable):
-        return sys.executable
-    python = folder / "venv/bin/python"
-    try:
-        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True, capture_output=True, timeout=100)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "numpy", "safetensors"], check=True, capture_output=True, timeout=150)
-    except (subprocess.SubprocessError, OSError):
-        return None
-    return python if has_package(python) else None
-
-
-class Exchange:
+class Exchange(interop.Commands):
     def __init__(self, lockstep, folder):
-        self.lockstep, self.folder = lockstep, folder
-        subprocess.run([sys.executable, HERE / "make_idx.py", folder / "tiny"], check=True)
+        super().__init__(lockstep, folder)
+        subprocess.run([sys.executable, interop.HERE / "make_idx.py", folder / "tiny"], check=True)
         (folder / "job.yaml").write_text(JOB)
-
-    def run(self, *words):
-        env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
-        out = subprocess.run([self.lockstep, *words, "--json"], cwd=self.folder, env=env, capture_output=True, text=True)
-        return out.returncode, json.loads(out.stdout.splitlines()[-1])
 
     def import_root(self, tensors, metadata=None):
         """Root of the weights that the package wrote, as a job binds it."""
@@ -95,23 +72,10 @@ class Exchange:
         assert (self.folder / "still.safetensors").read_bytes() == (self.folder / "ours.safetensors").read_bytes()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lockstep", type=pathlib.Path, required=True)
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lockstep-interop-") as name:
-        folder = pathlib.Path(name)
-        if options.inside:
-            Exchange(options.lockstep.resolve(), folder).check()
-            print("weights went both ways")
-            return 0
-        python = python_with_package(folder)
-        if not python:
-            print("SKIPPED: the Python package safetensors is not here and could not be installed")
-            return SKIPPED
-        return subprocess.run([python, __file__, "--lockstep", options.lockstep, "--inside"]).returncode
+def exchange(lockstep, folder):
+    Exchange(lockstep, folder).check()
+    return "weights went both ways"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interop.main(__file__, __doc__, "safetensors", find, exchange))

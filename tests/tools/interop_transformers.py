@@ -8,17 +8,13 @@ The package needs torch, which is too large to be fetched for a test: it is put 
 has torch (LOCKSTEP_TORCH_PYTHON, this one, /usr/bin/python3), or taken from LOCKSTEP_TRANSFORMERS_PYTHON. Where that cannot be done, the
 test is skipped, loudly (exit code 77).
 """
-import argparse
-import json
 import math
 import os
-import pathlib
-import subprocess
 import sys
-import tempfile
+
+import interop
 
 PACKAGE = "transformers==4.38.2"  # the last to run with PyTorch 1.13, which Debian 12 has
-SKIPPED = 77
 JOB = """\
 lockstep: 1
 name: interop
@@ -30,44 +26,16 @@ arithmetic: {mode: exact}
 """
 
 
-def has(python, packages):
-    try:
-        return subprocess.run([python, "-c", f"import {packages}"], capture_output=True).returncode == 0
-    except OSError:
-        return False
+def find(folder):
+    return interop.interpreter(folder, "torch, transformers, safetensors", [PACKAGE, "safetensors"],
+                               candidates=(os.environ.get("LOCKSTEP_TRANSFORMERS_PYTHON"), sys.executable),
+                               bases=(os.environ.get("LOCKSTEP_TORCH_PYTHON"), sys.executable, "/usr/bin/python3"), base_modules="torch")
 
 
-def python_with_package(folder):
-    """An interpreter that has both packages, or None."""
-    for python in (os.environ.get("LOCKSTEP_TRANSFORMERS_PYTHON"), sys.executable):
-        if python and has(python, "torch, transformers, safetensors"):
-            return python
-    base = next((p for p in (os.environ.get("LOCKSTEP_TORCH_PYTHON"), sys.executable, "/usr/bin/python3") if p and has(p, "torch")), None)
-    python = folder / "venv/bin/python"
-    try:
-        if base:
-            subprocess.run([base, "-m", "venv", "--system-site-packages", folder / "venv"], check=True, capture_output=True, timeout=200)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE, "safetensors"], check=True, capture_output=True, timeout=600)
-    except (subprocess.SubprocessError, OSError):
-        return None
-    return python if has(python, "torch, transformers, safetensors") else None
-
-
-class Exchange:
+class Exchange(interop.Commands):
     def __init__(self, lockstep, folder):
-        self.lockstep, self.folder = lockstep, folder
+        super().__init__(lockstep, folder)
         (folder / "job.yaml").write_text(JOB)
-
-    def run(self, *words):
-        env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
-        out = subprocess.run([self.lockstep, *map(str, words), "--json"], cwd=self.folder, env=env, capture_output=True, text=True)
-        assert out.stdout, out.stderr
-        return out.returncode, json.loads(out.stdout.splitlines()[-1])
-
-    def done(self, *words):
-        code, result = self.run(*words)
-        assert code == 0, (words, result)
-        return result
 
     def import_root(self, path):
         return self.done("plan", "job.yaml", "--set", f"model.init_from={path}")["import"]
@@ -120,23 +88,10 @@ class Exchange:
         assert code == 2 and "wte" in result["error"], result
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lockstep", type=pathlib.Path, required=True)
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lockstep-interop-") as name:
-        folder = pathlib.Path(name)
-        if options.inside:
-            Exchange(options.lockstep.resolve(), folder).check()
-            print("GPT-2's weights went both ways")
-            return 0
-        python = python_with_package(folder)
-        if not python:
-            print("SKIPPED: the Python package transformers is not here and could not be installed, so NOTHING was exchanged with it")
-            return SKIPPED
-        return subprocess.run([python, __file__, "--lockstep", options.lockstep, "--inside"]).returncode
+def exchange(lockstep, folder):
+    Exchange(lockstep, folder).check()
+    return "GPT-2's weights went both ways"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interop.main(__file__, __doc__, "transformers", find, exchange))
