@@ -163,7 +163,8 @@ ls_status ls_serve__inclusion(void *service, const ls_http_request *request, ls_
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	LS_TRY(ls_http_query_number(request, "leaf", UINT64_MAX, 0, &leaf, err));
 	LS_TRY(ls_http_query_number(request, "size", UINT64_MAX, ls_run_leaves(r->live), &size, err));
-	LS_TRY(put_proof(ls_levels_inclusion(&r->levels, size, leaf, proof, &count), proof, count, reply, err));
+	status = ls_levels_inclusion(&r->levels, size, leaf, proof, &count);
+	status = put_proof(status, proof, count, reply, err);
 done:
 	ls_serve__leave(r);
 	return status;
@@ -179,7 +180,8 @@ ls_status ls_serve__consistency(void *service, const ls_http_request *request, l
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	LS_TRY(ls_http_query_number(request, "from", UINT64_MAX, 1, &from, err));
 	LS_TRY(ls_http_query_number(request, "to", UINT64_MAX, ls_run_leaves(r->live), &to, err));
-	LS_TRY(put_proof(ls_levels_consistency(&r->levels, to, from, proof, &count), proof, count, reply, err));
+	status = ls_levels_consistency(&r->levels, to, from, proof, &count);
+	status = put_proof(status, proof, count, reply, err);
 done:
 	ls_serve__leave(r);
 	return status;
