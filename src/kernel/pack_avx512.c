@@ -5,7 +5,7 @@
 #include "kernel/table.h"
 #include "kernel/transpose8.h"
 
-enum { LANES = LS_PANEL_LANES, HALF = LANES / 2, WINDOW = 2 * LANES };
+enum { LANES = LS_PANEL_LANES, HALF = LANES / 2, WINDOW = 2 * LANES, LINE = 16, AHEAD = 2 * LINE }; // in numbers
 #define INLINE static inline __attribute__((always_inline))
 
 // ---- where terms go; `wide` and `half` are constants in every call ----
@@ -159,10 +159,11 @@ INLINE __m512 read_window(const struct window *w, const float *x)
 INLINE void read_windows(const bool wide, struct sink *s, const float *x, const ls_terms *terms, const struct window *window,
                          const int count)
 {
+	int64_t end = window[count - 1].offset + WINDOW; // about where the next panel begins
 	for (int64_t k = 0; k < terms->count; k++) {
 		const float *at = x + terms->offset[k];
 		__m512 v = read_window(&window[0], at);
-		_mm_prefetch((const char *)(at + window[count - 1].offset + WINDOW), _MM_HINT_T0);
+		_mm_prefetch((const char *)(at + end), _MM_HINT_T0);
 		for (int i = 1; i < count; i++)
 			v = _mm512_or_ps(v, read_window(&window[i], at));
 		put(wide, s, k, v);
@@ -250,6 +251,9 @@ INLINE void by_terms(const bool wide, const int half, struct sink *s, const floa
 	for (int64_t k = 0; k < terms->count; k += LS_GROUP_TERMS) {
 		int have = terms->count - k < LS_GROUP_TERMS ? (int)(terms->count - k) : LS_GROUP_TERMS;
 		__m256 v[8];
+		if (k % LINE == 0 && k + AHEAD < terms->count)
+			for (int r = 0; r < HALF; r++)
+				_mm_prefetch((const char *)(x + row[r] + terms->offset[k + AHEAD]), _MM_HINT_T0);
 		read_eight(v, x, row, terms->offset + k, (ls_group)terms->group[k / LS_GROUP_TERMS], have);
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++) {
