@@ -27,7 +27,7 @@ typedef struct ls_cli {
 /* ---- commands and their options ---- */
 
 #define LS_CLI__OPTIONS_MAX 20
-#define LS_CLI__POSITIONALS_MAX 2
+#define LS_CLI__POSITIONALS_MAX 64
 
 typedef struct ls_cli_option {
 	const char *name;     /* without dashes; NULL ends a table */
@@ -64,7 +64,7 @@ typedef struct ls_cli_args {
 } ls_cli_args;
 
 extern const ls_cli_command ls_cli__audit, ls_cli__bench, ls_cli__calibrate, ls_cli__diff, ls_cli__dispute, ls_cli__eval, ls_cli__export,
-	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__judge, ls_cli__keygen, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sample, ls_cli__sign,
+	ls_cli__help, ls_cli__init, ls_cli__inspect, ls_cli__judge, ls_cli__keygen, ls_cli__plan, ls_cli__platforms, ls_cli__report, ls_cli__sample, ls_cli__serve, ls_cli__sign,
 	ls_cli__train, ls_cli__verify;
 
 /* The command of that name; NULL with LS_ERR_USAGE and the nearest name in `err` otherwise. */

@@ -8,7 +8,7 @@ static ls_status newest_head(const ls_run *run, uint64_t *out, ls_error *err)
 {
 	uint64_t *size = NULL;
 	size_t count = 0;
-	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_status status = ls_run_heads(run, &size, &count, err);
 	*out = status == LS_OK && count ? size[count - 1] : 0;
 	ls_free(size);
 	return status;
@@ -36,20 +36,19 @@ static ls_status keep_promised(ls_run *run, ls_error *err)
 	return status;
 }
 
-ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
+static ls_status open_promised(ls_run **out, const char *dir, const ls_run_source *source, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
 	ls_run *run = NULL;
-	bool unstarted = false;
-	*out = NULL;
-	*damage = (ls_damage){0};
-	if (ls_file_exists(dir))
-		LS_TRY(ls_run_is_unstarted(&unstarted, dir, err));
-	if (unstarted)
-		goto done;
-	LS_TRY(ls_run_open(&run, dir, damage, err));
+	LS_TRY(ls_run__open(&run, dir, false, source, damage, err));
 	if (!run || !run->promised)
 		goto done;
+	if (run->leaves < run->promised) { // cut between two records
+		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that heads/%llu promises", (unsigned long long)run->leaves,
+		               (unsigned long long)run->promised, (unsigned long long)run->promised);
+		damage->withheld = true;
+		goto done;
+	}
 	*damage = (ls_damage){0}; // what is broken lies behind the head
 	run->live = true;
 	LS_TRY(keep_promised(run, err));
@@ -58,6 +57,24 @@ ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_
 done:
 	ls_run_free(run);
 	return status;
+}
+
+ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	bool unstarted = false;
+	*out = NULL;
+	*damage = (ls_damage){0};
+	if (ls_file_exists(dir))
+		status = ls_run_is_unstarted(&unstarted, dir, err);
+	return status != LS_OK || unstarted ? status : open_promised(out, dir, NULL, damage, err);
+}
+
+ls_status ls_run_open_from(ls_run **out, const char *dir, const ls_run_source *source, bool live, ls_damage *damage, ls_error *err)
+{
+	*out = NULL;
+	*damage = (ls_damage){0};
+	return live ? open_promised(out, dir, source, damage, err) : ls_run__open(out, dir, false, source, damage, err);
 }
 
 /* The leaves that `head` promises follow upon those there were, and all of them hash to it. */
@@ -96,6 +113,8 @@ ls_status ls_run_refresh(ls_run *run, ls_damage *damage, ls_error *err)
 	ls_status status;
 	uint64_t head;
 	ls_hash promised;
+	if (run->source.file)
+		LS_TRY(run->source.look(run->source.context, &run->written, &run->written_step, err));
 	LS_TRY(newest_head(run, &head, err));
 	if (head <= run->leaves)
 		goto done; // or a trainer has gone back to an older snapshot, to come this way again
@@ -108,13 +127,17 @@ done:
 
 bool ls_run_is_being_written(ls_run *run)
 {
-	return ls_file_is_locked(run->leaf_file);
+	return run->source.file ? run->written : ls_file_is_locked(run->leaf_file);
 }
 
 ls_status ls_run_written_step(ls_run *run, uint64_t *step, ls_error *err)
 {
 	ls_status status;
 	uint64_t more, first, leaf;
+	if (run->source.file) {
+		*step = run->written_step;
+		return LS_OK;
+	}
 	LS_TRY(ls_file_refresh(run->leaf_file, err));
 	more = ls_file_size(run->leaf_file) > run->leaf_end ? (ls_file_size(run->leaf_file) - run->leaf_end) / (4 + LS_LEAF_BYTES_MAX) : 0;
 	leaf = run->leaves - 1 + more;

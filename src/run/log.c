@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #define BLOCK_MAX (UINT64_C(1) << 36)
+#define BATCH 1024
 
 /* ---- blocks ---- */
 
@@ -96,12 +97,39 @@ ls_status ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *pr
 
 /* ---- the file ---- */
 
+/* The same from a source, which tells the places without the headers between. A wrong one shows when the block is read. */
+static ls_status ask_for_blocks(ls_run *run, ls_damage *damage, ls_error *err)
+{
+	ls_status status = LS_OK;
+	uint64_t at[BATCH], len[BATCH];
+	while (run->blocks + 1 < run->leaves) {
+		uint64_t count = run->leaves - 1 - run->blocks;
+		count = count < BATCH ? count : BATCH;
+		status = run->source.blocks(run->source.context, run->blocks + 1, count, at, len, err);
+		if (status == LS_ERR_NOT_FOUND) {
+			ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1, "the places of %llu blocks from leaf %llu on were not given",
+			               (unsigned long long)count, (unsigned long long)run->blocks + 1);
+			damage->withheld = true;
+			status = LS_OK;
+			break;
+		}
+		if (status != LS_OK)
+			break;
+		for (uint64_t i = 0; i < count; i++)
+			LS_TRY(ls_run__remember_block(run, at[i], len[i], err));
+	}
+done:
+	return status;
+}
+
 ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	uint64_t size = ls_file_size(run->log_file);
 	uint64_t at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
-	uint8_t header[LS_RUN__BLOCK_HEADER];
+	uint8_t header[LS_RUN_BLOCK_HEADER];
+	if (run->source.file)
+		return ask_for_blocks(run, damage, err);
 	while (at < size && run->blocks + 1 < limit) {
 		uint64_t first = run->blocks * run->commit_every + 1, len;
 		if (size - at < sizeof header) {
@@ -193,7 +221,18 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a rounding-log block of %zu bytes", *len);
 		goto done;
 	}
-	LS_TRY(ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err));
+	if (run->source.file)
+		status = run->source.read_log(run->source.context, run->block_at[leaf - 1], *block, *len, err);
+	else
+		status = ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err);
+	if (status == LS_ERR_NOT_FOUND) {
+		ls_run__damage(damage, "rounding-log/frames", first, "the block of leaf %llu was not given", (unsigned long long)leaf);
+		damage->withheld = true;
+		status = LS_OK;
+		goto done;
+	}
+	if (status != LS_OK)
+		goto done;
 	status = block_fits(run, leaf, program, encoding, *block, *len, &log, &fits);
 	if (status != LS_OK) {
 		ls_error_set(err, status, "leaf %llu: no memory to decode its rounding log", (unsigned long long)leaf);
@@ -222,7 +261,7 @@ ls_status ls_run_log_statistics(const ls_run *run, const ls_program *program, ls
 	*out = (ls_log_statistics){0};
 	if (!ls_job_keeps_log(ls_job_spec_of(run->job)))
 		return LS_OK;
-	out->bytes = ls_file_size(run->log_file);
+	out->bytes = ls_run_log_bytes(run);
 	LS_TRY(ls_step_log_open(&log, ls_program_ops(program), err));
 	for (uint64_t leaf = 1; leaf < run->leaves; leaf++) {
 		uint64_t first, last;

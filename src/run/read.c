@@ -231,7 +231,7 @@ static ls_status read_promise(ls_run *run, ls_error *err)
 {
 	uint64_t *size = NULL;
 	size_t count = 0;
-	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_status status = ls_run_heads(run, &size, &count, err);
 	run->promised = status == LS_OK && count ? size[count - 1] : 0;
 	ls_free(size);
 	return status;
@@ -239,10 +239,10 @@ static ls_status read_promise(ls_run *run, ls_error *err)
 
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
 {
-	return ls_run__open(out, dir, false, damage, err);
+	return ls_run__open(out, dir, false, NULL, damage, err);
 }
 
-ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *damage, ls_error *err)
+ls_status ls_run__open(ls_run **out, const char *dir, bool lock, const ls_run_source *source, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char path[LS_PATH_MAX];
@@ -260,6 +260,8 @@ ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *dama
 	if (!run)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
 	snprintf(run->dir, sizeof run->dir, "%s", dir);
+	if (source)
+		run->source = *source;
 	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
 	ls_tree_init(&run->tree, run->hasher, 0);
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
@@ -395,6 +397,8 @@ static ls_status numbers_in(const ls_run *run, const char *folder, const char *f
 
 ls_status ls_run_snapshots(const ls_run *run, uint64_t **steps, size_t *count, ls_error *err)
 {
+	if (run->source.file)
+		return run->source.snapshots(run->source.context, steps, count, err);
 	return numbers_in(run, "snapshots", "%010llu", steps, count, err);
 }
 
@@ -479,7 +483,7 @@ done:
 	return status;
 }
 
-ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err)
+ls_status ls_run_heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err)
 {
 	return numbers_in(run, "heads", "%llu", sizes, count, err);
 }
@@ -488,7 +492,7 @@ ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error 
 {
 	uint64_t *size = NULL, agreed = 0;
 	size_t count = 0;
-	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_status status = ls_run_heads(run, &size, &count, err);
 	ls_tree tree;
 	ls_tree_init(&tree, run->hasher, 0);
 	for (size_t i = 0; i < count && status == LS_OK && !damage->found; i++) {

@@ -67,7 +67,7 @@ static ls_status drop_heads(ls_run *run, uint64_t leaves, ls_error *err)
 	size_t count = 0;
 	bool dropped = false;
 	char name[64], path[LS_PATH_MAX];
-	ls_status status = ls_run__heads(run, &size, &count, err);
+	ls_status status = ls_run_heads(run, &size, &count, err);
 	run->promised = 0;
 	for (size_t i = 0; i < count && status == LS_OK; i++) {
 		snprintf(name, sizeof name, "heads/%llu", (unsigned long long)size[i]);
@@ -126,7 +126,7 @@ static ls_status drop_unnamed(const ls_run *run, const char *folder, ls_error *e
 
 ls_status ls_run_open_to_write(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
 {
-	return ls_run__open(out, dir, true, damage, err);
+	return ls_run__open(out, dir, true, NULL, damage, err);
 }
 
 ls_status ls_run_cut(ls_run *run, uint64_t leaves, ls_error *err)

@@ -94,7 +94,30 @@ bool ls_run_is_replay(const ls_run *run) { return run->replay; }
 const uint8_t *ls_run_signer(const ls_run *run) { return run->signer; }
 uint64_t ls_run_leaves(const ls_run *run) { return run->leaves; }
 const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i) { return &run->leaf[i]; }
-uint64_t ls_run_log_bytes(const ls_run *run) { return ls_file_size(run->log_file); }
+
+uint64_t ls_run_log_bytes(const ls_run *run)
+{
+	if (!run->source.file)
+		return ls_file_size(run->log_file);
+	return run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
+}
+
+void ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len)
+{
+	*at = run->block_at[leaf - 1];
+	*len = run->block_len[leaf - 1];
+}
+
+ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err)
+{
+	char path[LS_PATH_MAX];
+	ls_status status;
+	*out = NULL;
+	if (run->source.file)
+		return run->source.file(run->source.context, name, max, out, len, err);
+	status = ls_run__path(run, name, path, err);
+	return status == LS_OK ? ls_file_read(out, len, path, max, err) : status;
+}
 
 uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step)
 {

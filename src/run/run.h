@@ -26,6 +26,9 @@ struct ls_run {
 	ls_hasher *hasher;
 	struct ls_pieces *pieces; /* opened with the first piece that is written */
 	bool compress;
+	ls_run_source source;  /* of what does not lie in the folder; `file` is NULL where all does */
+	bool written;          /* what the source said last: a trainer is at work, */
+	uint64_t written_step; /* and has come so far */
 	ls_tree tree; /* over all leaves */
 };
 
@@ -48,20 +51,19 @@ ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_erro
 
 /* Checks the lines of the first `leaves` leaves; `*end` is where they end. */
 ls_status ls_run__check_metrics(const ls_run *run, uint64_t leaves, uint64_t *end, ls_damage *damage, ls_error *err);
-/* Opens a run for ls_run_open, or with `lock` for ls_run_open_to_write. */
-ls_status ls_run__open(ls_run **out, const char *dir, bool lock, ls_damage *damage, ls_error *err);
+/* Opens a run for ls_run_open, with `lock` for ls_run_open_to_write, with `source` (else NULL) for ls_run_open_from. */
+ls_status ls_run__open(ls_run **out, const char *dir, bool lock, const ls_run_source *source, ls_damage *damage, ls_error *err);
+/* Reads a snapshot or a piece, from wherever it lies. */
+ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err);
 /* Writes a file of the run as a whole. */
 ls_status ls_run__write_file(const ls_run *run, const char *name, const void *data, size_t len, ls_error *err);
 /* Every head there is against the leaves; whether there is one over all of them is not asked. */
 ls_status ls_run__check_promises(const ls_run *run, ls_damage *damage, ls_error *err);
-/* Sizes of the heads there are, ascending; freed by ls_free. */
-ls_status ls_run__heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
 
 #define LS_RUN__TRAINER "trainer.pem"
 #define LS_RUN__AUDITOR "auditor"
 #define LS_RUN__UNSIGNED "unsigned\n" /* what LS_RUN__AUDITOR holds where the auditor has no key */
 
-#define LS_RUN__BLOCK_HEADER 16 /* u64 leaf, u64 length */
 #define LS_RUN__SNAPSHOT_NAME 64
 #define LS_RUN__SNAPSHOT_MAX (UINT64_C(1) << 36) /* bytes */
 /* Writes the state `words`, one pointer per tensor of the program's state, as the snapshot after `step`. */

@@ -318,7 +318,7 @@ done:
 ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_t len, ls_error *err)
 {
 	ls_status status;
-	uint8_t header[LS_RUN__BLOCK_HEADER];
+	uint8_t header[LS_RUN_BLOCK_HEADER];
 	uint64_t at = ls_file_size(run->log_file);
 	ls_put_le64(header, leaf);
 	ls_put_le64(header + 8, len);
