@@ -36,10 +36,12 @@ FILE = HERE / "digests.csv"
 COLUMNS = ["tier", "job", "set", "mode", "trainer", "step", "state", "run"]
 NONCE = "d1" * 32
 SMALL = "model.width=0.125 train.batch=4 data.limit=1000"
+TEXT = "model.layers=2 model.embedding=36 model.context=33 data.length=33 train.batch=4 schedule.warmup=1"
 CASES = [  # tier, job, fields, steps
     ("quick", "digits-csv", "", 5), ("quick", "fashion-logreg", "", 5), ("quick", "fashion-mlp", "", 3),
     ("quick", "fashion-mlp", "model.activation=gelu train.batch=16", 2), ("quick", "fashion-lenet", "", 3),
     ("quick", "fashion-lenet", "model.activation=tanh model.pool=avg train.batch=8", 2),
+    ("quick", "gpt2-bytes", TEXT, 3), ("quick", "gpt2-bytes", TEXT + " model.dropout=0.1 train.accumulate=2 optimizer.name=adam", 2),
     ("quick", "cifar-vgg11", SMALL, 2), ("quick", "cifar-resnet18", SMALL, 2),
     ("full", "fashion-resnet18", "train.batch=4", 2), ("full", "cifar-resnet18-quarter", "schedule.warmup=0", 2),
     ("full", "cifar-vgg11", "train.batch=4 data.limit=10000", 2), ("full", "cifar-resnet18", "train.batch=4 data.limit=10000", 2),
@@ -84,6 +86,8 @@ def data_of(job, folder):
     """--data, or the line to skip with."""
     if job.startswith("digits"):
         return folder / "digits", None
+    if job == "gpt2-bytes":
+        return None, None  # the program has the text
     name, file = DATA[job.split("-")[0]]
     return datasets.above(name) / name, datasets.missing(name, file)
 
@@ -102,7 +106,7 @@ class Digests:
         out = self.folder / f"{number}-{mode}-{platform}"
         sets = [f"arithmetic.mode={mode}", f"train.steps={steps}", "train.commit_every=1", *fields.split()]
         result = run([*shlex.split(self.options.run_with), self.options.program, "train", JOBS / f"{job}.yaml", "--run", out, "--nonce", NONCE,
-                      "--data", data, "--platform", platform, "--threads", self.options.threads, "--snapshots", "last:1",
+                      *(("--data", data) if data else ()), "--platform", platform, "--threads", self.options.threads, "--snapshots", "last:1",
                       *(word for s in sets for word in ("--set", s)), "--json"], {**env, **self.isa}, timeout=self.options.timeout)
         if result.code != 0:
             return [], result

@@ -12,8 +12,8 @@ Without words two of the shapes and the parts 1 to 3; with LOCKSTEP_EXHAUSTIVE=1
 2. FP32 sums on the bfloat16 grid, mode logged: auditors on other platforms need corrections, and match. Its twin, mode
    plain, ends apart.
 3. A text that a run's model writes is the same on every platform; another seed gives another one.
-4. The 124M preset, two steps of 8 sequences of 64 tokens, between native and OpenBLAS: in mode logged either trains and the other
-   audits, and both end in one state; exact and pinned likewise. Plain ends apart. Tokens are noise; about 4 GB of memory and of disk.
+4. The 124M preset, two steps of 8 sequences of 64 tokens, between native and OpenBLAS: in every mode either trains and the other
+   audits; in exact and pinned both end in one state. Plain ends apart. Tokens are noise; about 4 GB of memory and of disk.
 """
 import os
 import random
@@ -21,7 +21,7 @@ import shutil
 import struct
 import sys
 
-from harness import Folder, Report, lockstep, noise_data, sets
+from harness import LOCKSTEP, Folder, Report, lockstep, noise_data, run, sets
 from pairs import NONCE, PLATFORMS, in_parallel, on, usable
 
 JOB = """lockstep: 1
@@ -119,19 +119,24 @@ optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}
 """
 
 
+def patiently(platform, *words):
+    """A step takes ten seconds of a processor, and minutes where others use it, too."""
+    return run([LOCKSTEP, *words, "--platform", platform[1], "--threads", 1, "--json"], platform[2], timeout=1800)
+
+
 def large_run(report, folder, job, mode, trainer, auditor):
     """The state that the trainer ends in; nothing of its run stays."""
     place = folder / f"124M-{mode}-{trainer[0]}"
-    run = on(trainer, 2, "train", job, "--run", place, "--nonce", NONCE, "--snapshots", "last:1", *sets(arithmetic__mode=mode))
-    report.check(run.code == 0 and run["steps"] == 2, f"124M, {mode}: training on {trainer[0]}", run)
+    trained = patiently(trainer, "train", job, "--run", place, "--nonce", NONCE, "--snapshots", "last:1", *sets(arithmetic__mode=mode))
+    report.check(trained.code == 0 and trained["steps"] == 2, f"124M, {mode}: training on {trainer[0]}", trained)
     if auditor:
-        result = on(auditor, 2, "audit", place)
+        result = patiently(auditor, "audit", place)
         good = result.code == 0 and result["verdict"] == "match" and result["root"] == result["replayed_root"]
         report.check(good, f"124M, {mode}: trained on {trainer[0]}, audited on {auditor[0]}: expected a match", result)
-        print(f"124M      {mode:<7} {trainer[0]} -> {auditor[0]}: {result['verdict']}, {run['log_entries'] or 0} entries in {run['log_bytes'] or 0} bytes, "
-              f"corrections {result['corrections'] or 0}", flush=True)
+        print(f"124M      {mode:<7} {trainer[0]} -> {auditor[0]}: {result['verdict']}, {trained['log_entries'] or 0} entries in "
+              f"{trained['log_bytes'] or 0} bytes, corrections {result['corrections'] or 0}", flush=True)
     shutil.rmtree(place, ignore_errors=True)
-    return run["state_root"]
+    return trained["state_root"]
 
 
 def large(report, folder, platforms):
@@ -141,12 +146,13 @@ def large(report, folder, platforms):
     job = folder / "124M.yaml"
     job.write_text(LARGE.format(tokens=folder / "tokens.bin"))
     ends = {}
-    for mode in ("logged", "exact", "pinned", "plain"):
+    for mode in ("exact", "pinned", "plain", "logged"):
         audited = mode != "plain"
         both = [large_run(report, folder, job, mode, native, audited and blas),
                 large_run(report, folder, job, mode, blas, audited and native)]
         ends[mode] = set(both)
-        report.check((len(ends[mode]) == 1) == audited, f"124M, {mode}: found the states {both}")
+        if mode != "logged":  # where each trainer has its own log, and may have rounded an element the other way
+            report.check((len(ends[mode]) == 1) == audited, f"124M, {mode}: found the states {both}")
     report.check(ends["exact"] != ends["pinned"], "124M: exact and pinned end in one state, so nothing shows")
 
 
