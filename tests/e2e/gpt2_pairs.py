@@ -106,7 +106,7 @@ def texts(report, folder, platforms):
 
 def main():
     report = Report("gpt2_pairs")
-    with Folder() as folder:
+    with Folder(large=True) as folder:
         noise_data(folder / "noise", 64)
         platforms = usable(report, [p for p in PLATFORMS if p[0] in ("avx2", "avx512", "Haswell", "Prescott", "naive")], folder)
         shapes(report, folder, platforms, sys.argv[1:] or (SHAPES if os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1" else ["heads", "parts"]))
