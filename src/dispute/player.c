@@ -73,7 +73,7 @@ static ls_status out_of_memory(ls_error *err)
 static ls_status put_leaf(ls_player *p, ls_buf *out, uint64_t index, bool bytes, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t count = ls_run_leaves(p->o.run);
+	uint64_t count = p->o.leaves ? p->o.leaves : ls_run_leaves(p->o.run);
 	ls_hash *hash = ls_alloc(count, sizeof *hash);
 	ls_buf leaf;
 	ls_buf_init(&leaf, LS_LEAF_BYTES_MAX);
@@ -341,11 +341,18 @@ static const ls_hash *claimed_state(const ls_player *p, const ls_game_view *v)
 	return &p->records[v->step - first_of(p, v->leaf)].state;
 }
 
+/* Both in this order: executing the leaf for its records makes what was known of the step void. */
+static ls_status need_step(ls_player *p, const ls_game_view *v, ls_error *err)
+{
+	ls_status status = v->step > 0 && !p->has_roots ? need_records(p, v, err) : LS_OK;
+	return status == LS_OK ? ls_dispute__need_roots(p, v, err) : status;
+}
+
 /* Where the step executes to something else than was committed to, the last hash is what was committed to all the same:
  * anything else would be refused. Ops that did not run (a forged entry stops them) have no hash to speak of. */
 static ls_status turn_ops(ls_player *p, const ls_game_view *v, ls_buf *out, ls_error *err)
 {
-	ls_status status = ls_dispute__need_roots(p, v, err);
+	ls_status status = need_step(p, v, err);
 	int ops = (int)v->ops;
 	bool prefix = v->entry_road && p->o.role == LS_ROLE_AUDITOR;
 	ls_buf leaf;
@@ -397,9 +404,10 @@ done:
 
 static ls_status turn_op(ls_player *p, const ls_game_view *v, ls_buf *out, ls_error *err)
 {
-	ls_status status = LS_OK;
 	const ls_op *o = ls_program_op(ls_dispute__program(p, v->step), (int)v->op);
 	bool commits = v->op + 1 == v->ops;
+	ls_status status;
+	LS_TRY(need_step(p, v, err));
 	if (p->o.role == LS_ROLE_AUDITOR) {
 		LS_TRY(ls_dispute__put_record(p, out, v->step, (int)v->op, err));
 		if (!commits)
@@ -418,8 +426,9 @@ static ls_status turn_state(ls_player *p, const ls_game_view *v, ls_buf *out, ls
 	ls_buf *state = NULL, leaf;
 	ls_hash *hashes = NULL;
 	int states = 0;
-	ls_status status = LS_OK;
+	ls_status status;
 	ls_buf_init(&leaf, LEAF_MAX);
+	LS_TRY(need_step(p, v, err));
 	if (v->step > 0)
 		LS_TRY(ls_dispute__state_leaves(p, &state, &hashes, &states, err));
 	for (int i = 0; i < o->input_count; i++) {
@@ -445,6 +454,7 @@ static ls_status turn_loss(ls_player *p, const ls_game_view *v, ls_buf *out, ls_
 	ls_buf leaf;
 	ls_status status;
 	ls_buf_init(&leaf, LEAF_MAX);
+	LS_TRY(need_step(p, v, err));
 	LS_TRY(ls_dispute__put_record(p, out, v->step, op, err));
 	LS_TRY(ls_dispute__step_leaf(p, &leaf, v->step, op, &p->rerun.root[op * LS_OP_OUTPUTS], err));
 	ls_dispute__put_bytes(out, leaf.data, leaf.len);
