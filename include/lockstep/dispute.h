@@ -20,6 +20,7 @@ typedef struct ls_player_options {
 	const ls_job_plan *plan;
 	ls_platform *platform;
 	const ls_key *key;     /* signs its turns; NULL where the run names none */
+	uint64_t leaves;       /* of `run`, under the head that the terms name; 0: all it has */
 	const ls_watch *lie;   /* tests only: executes as the liar did */
 	bool record;           /* with `lie`: the liar was a trainer, who made its own rounding log */
 } ls_player_options;
@@ -31,7 +32,8 @@ void ls_player_free(ls_player *p);
 /* Auditor: sets what is claimed. The first leaf that differs, or a forged entry in the trainer's leaf after its own last.
  * `*found` is false where the runs agree as far as both go. */
 ls_status ls_player_accuse(ls_player *p, bool *found, ls_error *err);
-/* Appends the turn that the game waits for, where it is this player's. */
+/* Appends the turn that the game waits for, where it is this player's. Which turns it made before does not matter: a player that is
+ * opened anew, and has accused, goes on where another stopped. */
 ls_status ls_player_turn(ls_player *p, const ls_game *game, ls_buf *out, ls_error *err);
 
 typedef struct ls_dispute_options {

@@ -104,6 +104,9 @@ const ls_hash *ls_game_id(const ls_game *game); /* the dispute id */
 /* Public keys of the players. */
 void ls_game_keys(const ls_game *game, uint8_t trainer[LS_KEY_BYTES], uint8_t auditor[LS_KEY_BYTES]);
 const uint8_t *ls_game_referee(const ls_game *game); /* public key; zero: the job names none */
+uint32_t ls_game_deadline(const ls_game *game); /* seconds for a turn */
+const ls_signed_head *ls_game_head(const ls_game *game, ls_role role); /* of trainer or auditor */
+const ls_hash *ls_game_run(const ls_game *game); /* run id */
 uint64_t ls_game_clock(const ls_game *game); /* time of the last receipt, in seconds since 1970; 0: none yet */
 /* Appends a turn with this payload, signed by `key` (NULL: 64 zero bytes, for a side that names no key). */
 ls_status ls_turn_make(ls_buf *out, const ls_game *game, const void *payload, size_t len, const ls_key *key, ls_error *err);

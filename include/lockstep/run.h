@@ -133,6 +133,21 @@ typedef struct ls_metrics {
 /* Opens and checks job and leaves. LS_OK with `damage->found` where they do not fit together; then `*out` is NULL, except
  * for a broken tail, before which the run is whole. LS_ERR_NOT_FOUND where `dir` is no run. */
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
+/* Where a run's large parts come from when they do not lie in its folder: fetched when they are asked for, never kept, and
+ * verified by the reader like a file's. A name that is not there is LS_ERR_NOT_FOUND, a longer one than `max` LS_ERR_LIMIT. */
+typedef struct ls_run_source {
+	void *context;
+	/* Where in rounding-log/frames the blocks of `count` leaves from `first` ≥ 1 lie: their bytes, without header. */
+	ls_status (*blocks)(void *context, uint64_t first, uint64_t count, uint64_t *at, uint64_t *len, ls_error *err);
+	ls_status (*read_log)(void *context, uint64_t at, void *data, size_t len, ls_error *err);
+	/* A snapshot or a piece; `*out` is freed by ls_free. */
+	ls_status (*file)(void *context, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err);
+	ls_status (*snapshots)(void *context, uint64_t **steps, size_t *count, ls_error *err);
+	/* Brings newer heads and leaves into the folder; says whether a trainer is at work, and how far it is. */
+	ls_status (*look)(void *context, bool *being_written, uint64_t *written_step, ls_error *err);
+} ls_run_source;
+/* ls_run_open of a folder that holds all but rounding log, snapshots and pieces; with `live` as ls_run_open_live. */
+ls_status ls_run_open_from(ls_run **out, const char *dir, const ls_run_source *source, bool live, ls_damage *damage, ls_error *err);
 /* A run that a trainer may be writing: what its newest head promises, and nothing behind. `*out` is NULL without damage where
  * there is no head yet. */
 ls_status ls_run_open_live(ls_run **out, const char *dir, ls_damage *damage, ls_error *err);
@@ -154,13 +169,21 @@ bool ls_run_is_replay(const ls_run *run);             /* made by an auditor */
 const uint8_t *ls_run_signer(const ls_run *run);      /* whose signature heads bear: trainer or auditor; zero: nobody's */
 /* heads/N for N = size; LS_ERR_NOT_FOUND where there is none. Its signature is not verified (ls_run_check_heads does). */
 ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out, ls_error *err);
+/* Sizes of the heads there are, ascending; freed by ls_free. */
+ls_status ls_run_heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
 uint64_t ls_run_leaves(const ls_run *run);
-/* Borrowed. i < ls_run_leaves. */
-const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
+/* Leaf i < ls_run_leaves, from the file. What was there when the run was opened or written is what comes back: where the file holds
+ * something else by now, LS_ERR_IO. One caller at a time. */
+ls_status ls_run_read_leaf(const ls_run *run, uint64_t i, ls_leaf *out, ls_error *err);
+/* The step of the last leaf. */
+uint64_t ls_run_last_step(const ls_run *run);
 /* Head over the first `size` leaves. */
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
 bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */
 uint64_t ls_run_log_bytes(const ls_run *run); /* of rounding-log/frames */
+/* Where in rounding-log/frames the block of leaf ≥ 1 lies, without its header of LS_RUN_BLOCK_HEADER bytes. */
+#define LS_RUN_BLOCK_HEADER 16 /* u64 leaf, u64 length */
+ls_status ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len, ls_error *err);
 /* Checks that the job of this run is the plan's. A difference is named as damage, of job.yaml with the first field that
  * differs, or of one of these that are no files: */
 #define LS_RUN_FILE_DATA "data"       /* the plan's data set is another */

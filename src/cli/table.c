@@ -6,12 +6,7 @@
 static const ls_cli_command *const commands[] = {
 	&ls_cli__init,   &ls_cli__plan,      &ls_cli__train, &ls_cli__audit, &ls_cli__diff, &ls_cli__inspect,
 	&ls_cli__verify, &ls_cli__eval,      &ls_cli__sample, &ls_cli__export, &ls_cli__report, &ls_cli__platforms, &ls_cli__bench, &ls_cli__calibrate,
-	&ls_cli__dispute, &ls_cli__judge, &ls_cli__keygen, &ls_cli__sign, &ls_cli__help,
-};
-
-/* Commands of the design that this version lacks. */
-static const char *const later[] = {
-	"serve", NULL,
+	&ls_cli__serve, &ls_cli__dispute, &ls_cli__judge, &ls_cli__keygen, &ls_cli__sign, &ls_cli__help,
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -19,14 +14,6 @@ static const char *const later[] = {
 const ls_cli_command *ls_cli__at(size_t index)
 {
 	return index < COMMANDS ? commands[index] : NULL;
-}
-
-static bool is_later(const char *name)
-{
-	for (size_t i = 0; later[i]; i++)
-		if (!strcmp(later[i], name))
-			return true;
-	return false;
 }
 
 static void complain(const char *name, ls_error *err)
@@ -40,8 +27,7 @@ static void complain(const char *name, ls_error *err)
 		snprintf(hint, sizeof hint, "did you mean %s?", near);
 	else
 		snprintf(hint, sizeof hint, "lockstep help lists the commands");
-	ls_cli__usage(err, name, is_later(name) ? "a command that is not in this version" : "an unknown command", "a command",
-	              is_later(name) ? "lockstep help lists the commands" : hint);
+	ls_cli__usage(err, name, "an unknown command", "a command", hint);
 }
 
 const ls_cli_command *ls_cli__find(const char *name, ls_error *err)

@@ -228,6 +228,21 @@ const uint8_t *ls_game_referee(const ls_game *g)
 	return g->job.referee;
 }
 
+uint32_t ls_game_deadline(const ls_game *g)
+{
+	return g->terms.deadline;
+}
+
+const ls_signed_head *ls_game_head(const ls_game *g, ls_role role)
+{
+	return &g->terms.head[role == LS_ROLE_TRAINER ? LS_JUDGE__TRAINER : LS_JUDGE__AUDITOR];
+}
+
+const ls_hash *ls_game_run(const ls_game *g)
+{
+	return &g->run;
+}
+
 uint64_t ls_game_clock(const ls_game *g)
 {
 	return g->clock;

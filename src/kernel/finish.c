@@ -213,6 +213,11 @@ static ls_status push(const struct tile *tile, int64_t i, int64_t j, double c, c
 	return ls_kernel__push_flag(&tile->space->flags, &flag);
 }
 
+static bool is_overwritten(const ls_product_call *call, int64_t row, int64_t column)
+{
+	return call->kept && column >= call->kept + row;
+}
+
 // Row i of the tile, n columns from number `at` on. `out` receives their values side by side.
 static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int64_t n)
 {
@@ -228,6 +233,8 @@ static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int
 	for (int64_t h = 0; h < hits && status == LS_OK; h++) {
 		uint32_t k = t->space->hit[h];
 		out[k] = ls_round_f64(c[k], t->call->bits);
+		if (is_overwritten(t->call, row, column + k))
+			continue;
 		if (!(sample && column + k == t->sample_j) && is_certified(t, i, at + k, c[k], t_at(t, c[k], &b, k)))
 			continue;
 		sample = sample && column + k != t->sample_j;

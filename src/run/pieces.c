@@ -172,21 +172,22 @@ static bool unpack(uint8_t *out, size_t len, const uint8_t *packed, size_t packe
 	return ZSTD_decompress(out, len, packed, packed_len) == len;
 }
 
-/* The bytes of a piece, in whichever form it lies there; NULL where it is in none, or not in this size. `name` is the file. */
-static ls_status load(const ls_run *run, const ls_hash *root, size_t len, uint8_t **out, char name[LS_RUN__PIECE_NAME], ls_error *err)
+/* The bytes of a piece, in whichever form it lies there; NULL where it is in none (`*missing`), or not in this size. `name` is the
+ * file. */
+static ls_status load(const ls_run *run, const ls_hash *root, size_t len, uint8_t **out, char name[LS_RUN__PIECE_NAME], bool *missing,
+                      ls_error *err)
 {
 	ls_status status;
-	char path[LS_PATH_MAX];
 	uint8_t *packed = NULL;
 	size_t got;
 	*out = NULL;
+	*missing = false;
 	name_of(name, root, ".zst");
-	LS_TRY(ls_run__path(run, name, path, err));
-	status = ls_file_read(&packed, &got, path, ZSTD_compressBound(len), err);
+	status = ls_run__load(run, name, ZSTD_compressBound(len), &packed, &got, err);
 	if (status == LS_OK) {
 		*out = ls_alloc(len, 1);
 		if (!*out)
-			status = ls_error_set(err, LS_ERR_NOMEM, "%s: no memory for %zu bytes", path, len);
+			status = ls_error_set(err, LS_ERR_NOMEM, "%s: no memory for %zu bytes", name, len);
 		else if (!unpack(*out, len, packed, got))
 			goto bad;
 		goto done;
@@ -194,8 +195,7 @@ static ls_status load(const ls_run *run, const ls_hash *root, size_t len, uint8_
 	if (status != LS_ERR_NOT_FOUND)
 		goto done;
 	name_of(name, root, "");
-	LS_TRY(ls_run__path(run, name, path, err));
-	LS_TRY(ls_file_read(out, &got, path, len, err));
+	LS_TRY(ls_run__load(run, name, len, out, &got, err));
 	if (got == len)
 		goto done;
 bad:
@@ -203,6 +203,7 @@ bad:
 	*out = NULL;
 done:
 	ls_free(packed);
+	*missing = status == LS_ERR_NOT_FOUND;
 	if (status == LS_ERR_NOT_FOUND || status == LS_ERR_LIMIT || status == LS_ERR_INPUT)
 		status = LS_OK;
 	return status;
@@ -214,11 +215,13 @@ ls_status ls_run__read_piece(const ls_run *run, const ls_hash *root, uint64_t st
 	ls_status status;
 	char name[LS_RUN__PIECE_NAME], found[LS_HASH_HEX_SIZE];
 	uint8_t *bytes;
+	bool missing;
 	ls_hash now;
-	LS_TRY(load(run, root, 4 * (size_t)count, &bytes, name, err));
+	LS_TRY(load(run, root, 4 * (size_t)count, &bytes, name, &missing, err));
 	if (!bytes) {
 		ls_run__damage(damage, name, step, "found no piece of %llu words, expected one", (unsigned long long)count);
 		damage->has_step = true; // that of the snapshot, even if it is 0
+		damage->withheld = missing && run->source.file;
 		goto done;
 	}
 	ls_words_from_le(words, bytes, (size_t)count);

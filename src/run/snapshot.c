@@ -253,21 +253,24 @@ done:
 ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
-	char name[LS_RUN__SNAPSHOT_NAME], path[LS_PATH_MAX], found[LS_HASH_HEX_SIZE], expected[LS_HASH_HEX_SIZE];
+	char name[LS_RUN__SNAPSHOT_NAME], found[LS_HASH_HEX_SIZE], expected[LS_HASH_HEX_SIZE];
 	uint64_t leaf = ls_run_leaf_of_step(run, step);
 	reading r = {.run = run, .step = step, .exec = exec, .name = name, .damage = damage};
 	uint8_t *data = NULL;
 	size_t len;
 	ls_hash root;
+	ls_leaf its;
 	ls_run__snapshot_name(name, step);
-	if (leaf >= run->leaves || run->leaf[leaf].step != step) {
+	if (leaf < run->leaves)
+		LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
+	if (leaf >= run->leaves || its.step != step) {
 		ls_run__damage(damage, name, step, "found a snapshot of step %llu, after which the run has no leaf", (unsigned long long)step);
 		return LS_OK;
 	}
-	LS_TRY(ls_run__path(run, name, path, err));
-	status = ls_file_read(&data, &len, path, size_of(ls_exec_program(exec)), err);
+	status = ls_run__load(run, name, size_of(ls_exec_program(exec)), &data, &len, err);
 	if (status == LS_ERR_LIMIT || status == LS_ERR_NOT_FOUND || status == LS_ERR_INPUT) {
 		ls_run__damage(damage, name, step, "the file is %s", status == LS_ERR_NOT_FOUND ? "missing" : "larger than a snapshot of this run");
+		damage->withheld = status == LS_ERR_NOT_FOUND && run->source.file;
 		status = LS_OK;
 		goto done;
 	}
@@ -278,9 +281,9 @@ ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, 
 	if (damage->found)
 		goto done;
 	LS_TRY(ls_exec_state_root(exec, &root, err));
-	if (!ls_hash_equal(&root, &run->leaf[leaf].state)) {
+	if (!ls_hash_equal(&root, &its.state)) {
 		ls_hash_hex(found, &root);
-		ls_hash_hex(expected, &run->leaf[leaf].state);
+		ls_hash_hex(expected, &its.state);
 		ls_run__damage(damage, name, step, "found state root %s, expected %s of leaf %llu", found, expected, (unsigned long long)leaf);
 	}
 done:
