@@ -26,6 +26,7 @@ static const ls_cli_option options[] = {
 	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "merge", .argument = "DIR", .help = "replay nothing: join the verdicts of --steps and --json that lie in DIR/*.json"},
 	{.name = "follow", .help = "go along with a run that is being trained, until it ends"},
+	LS_CLI__OPTIONS_REMOTE,
 	{.name = NULL},
 };
 
@@ -158,7 +159,7 @@ done:
 
 static void take_damage(struct report *r, const ls_damage *damage)
 {
-	r->result.verdict = LS_VERDICT_DAMAGED;
+	r->result.verdict = damage->withheld ? LS_VERDICT_WITHHELD : LS_VERDICT_DAMAGED;
 	r->result.has_bad_step = damage->has_step;
 	r->result.first_bad_step = damage->step;
 	memcpy(r->result.file, damage->file, sizeof r->result.file);
@@ -288,7 +289,7 @@ static const char *words_of(const struct report *r)
 	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
 	case LS_VERDICT_DAMAGED: return "the run is not what its own root says";
 	case LS_VERDICT_NOT_REPRODUCIBLE: return "a plain run came out differently, and nobody can be blamed";
-	case LS_VERDICT_WITHHELD: return "leaves that a head promises are not there";
+	case LS_VERDICT_WITHHELD: return strcmp(a->file, "leaves") ? "the run's head promises what is not given" : "leaves that a head promises are not there";
 	}
 	return "";
 }
@@ -633,7 +634,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	if (r.followed)
 		LS_TRY(ls_cli__follow_open(&s, args, cli, &damage, err));
 	else
-		LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+		LS_TRY(ls_cli__open_run_anywhere(&s, args, 0, false, &damage, err));
 	if (damage.found)
 		take_damage(&r, &damage);
 	else if (ls_cli__given(args, "plan"))
@@ -663,7 +664,7 @@ done:
 
 const ls_cli_command ls_cli__audit = {
 	.name = "audit",
-	.operands = "RUN",
+	.operands = "RUN|URL",
 	.operands_min = 1,
 	.operands_max = 1,
 	.summary = "replay a run here and compare it, bit by bit",

@@ -8,8 +8,8 @@
 #define HEADS_MAX 256   /* in one answer */
 #define LEAVES_MAX 4096
 
-/* The file heads/SIZE as it lies there, appended to the body, after its length where that is asked for. */
-static ls_status put_head(const ls_serve__run *r, uint64_t size, bool with_length, ls_http_reply *reply, ls_error *err)
+/* The file heads/SIZE as it lies there, appended to the body; as a record of several, after its size and length. */
+static ls_status put_head(const ls_serve__run *r, uint64_t size, bool as_record, ls_http_reply *reply, ls_error *err)
 {
 	ls_status status;
 	char name[32], text[HEAD_FILE_MAX];
@@ -23,8 +23,10 @@ static ls_status put_head(const ls_serve__run *r, uint64_t size, bool with_lengt
 		status = ls_error_set(err, LS_ERR_IO, "%s/%s: could not read it", r->dir, name);
 		goto done;
 	}
-	if (with_length)
+	if (as_record) {
+		ls_buf_u64(&reply->body, size);
 		ls_buf_u32(&reply->body, (uint32_t)len);
+	}
 	ls_buf_bytes(&reply->body, text, (size_t)len);
 done:
 	return status;
