@@ -152,6 +152,8 @@ typedef struct ls_reader {
 	const ls_samples *samples;                                 /* `load` only */
 	const ls_imports *imports;                                 /* `import` only */
 	const ls_parts *parts;                                     /* NULL: every term is read */
+	int64_t first; /* where one sequence is computed by itself (by_sequence), what element 0 is in the whole output; only draws
+	                * of random numbers depend on it */
 } ls_reader;
 
 static inline float ls_read_f32(const ls_reader *r, int input, int64_t index)
@@ -199,6 +201,9 @@ typedef struct ls_op_def {
 	/* Output o may take the memory of input shares[o] − 1 (0: none). Only where element i of every output reads nothing
 	 * of that input but element i. */
 	int shares[LS_OP_OUTPUTS];
+	/* Where inputs hold sequences one behind the other, as many as the attribute "batch" says or the first dimension of squares
+	 * (B, H, T, T), what the outputs hold of a sequence depends on that sequence alone: it may be computed by itself. */
+	bool by_sequence;
 	unsigned integers; /* bit i: input i is LS_I32; all others are LS_F32 */
 	const char *const *int_names; /* names of the attributes, NULL-terminated, for inspection */
 	const char *const *num_names;
@@ -306,6 +311,7 @@ typedef struct ls_op_call {
 	const ls_imports *imports;
 	ls_pool *pool;
 	const struct ls_loops *loops; /* the inner loops that kernels use (src/kernel/loops.h); NULL: portable ones */
+	int64_t first; /* as in ls_reader */
 } ls_op_call;
 
 /* Computes every output element by `element`: the reference that kernels must equal. Not for products or commit. */

@@ -1,4 +1,4 @@
-#include "graph/plan.h"
+#include "graph/stretch.h"
 
 #include <limits.h>
 
@@ -8,6 +8,7 @@ typedef struct span {
 
 typedef struct planner {
 	const ls_program *program;
+	const ls_stretches *stretches; // NULL: none
 	ls_plan *plan;
 	int *last_use; // op index; INT_MAX: until the end
 	span *hole;    // free spans below `plan->arena`, ascending, never adjacent
@@ -19,6 +20,29 @@ static int64_t bytes_of(const ls_program *program, int value)
 	return (ls_shape_count(&ls_program_value(program, value)->shape) * 4 + 63) / 64 * 64;
 }
 
+static bool is_inside(const planner *p, int value)
+{
+	return p->stretches && p->stretches->inside[value];
+}
+
+static void use_until(planner *p, int value, int op)
+{
+	if (p->last_use[value] < op)
+		p->last_use[value] = op;
+}
+
+/* What a stretch has to do with lasts to its end. */
+static void use_in_stretch(planner *p, const ls_stretch *s)
+{
+	for (int i = 0; i < s->ops; i++) {
+		const ls_op *op = ls_program_op(p->program, s->op[i]);
+		for (int j = 0; j < op->input_count; j++)
+			use_until(p, op->inputs[j], s->last);
+		for (int o = 0; o < op->output_count && s->op[i] >= s->first; o++)
+			use_until(p, op->outputs[o], s->last);
+	}
+}
+
 static void find_last_uses(planner *p, const int *keep, int keep_count)
 {
 	for (int v = 0; v < p->plan->values; v++)
@@ -28,6 +52,8 @@ static void find_last_uses(planner *p, const int *keep, int keep_count)
 		for (int j = 0; j < op->input_count; j++)
 			p->last_use[op->inputs[j]] = i;
 	}
+	for (int i = 0; p->stretches && i < p->stretches->count; i++)
+		use_in_stretch(p, &p->stretches->stretch[i]);
 	for (int i = 0; i < keep_count; i++)
 		p->last_use[keep[i]] = INT_MAX;
 }
@@ -104,6 +130,32 @@ static bool share(planner *p, const ls_op *op, const ls_op_def *def, int index, 
 	return true;
 }
 
+/* Gives back values that `op` reads for the last time, and outputs that nobody reads, `index` being the last op of those that
+ * run now. */
+static void give_back(planner *p, const ls_op *op, int index)
+{
+	for (int j = 0; j < op->input_count + op->output_count; j++) {
+		int v = j < op->input_count ? op->inputs[j] : op->outputs[j - op->input_count];
+		if (p->last_use[v] == index && p->plan->place[v].state < 0 && !is_inside(p, v)) {
+			give(p, p->plan->place[v].offset, bytes_of(p->program, v));
+			p->last_use[v] = -1;
+		}
+	}
+}
+
+/* The ops of a stretch run for one sequence after the other: nothing may lie over what another of them still reads. */
+static void place_stretch(planner *p, const ls_stretch *s)
+{
+	for (int i = s->first; i <= s->last; i++)
+		for (int o = 0; o < ls_program_op(p->program, i)->output_count; o++) {
+			int v = ls_program_op(p->program, i)->outputs[o];
+			p->plan->unplanned += bytes_of(p->program, v);
+			p->plan->place[v] = (ls_place){-1, is_inside(p, v) ? -1 : take(p, bytes_of(p->program, v))};
+		}
+	for (int i = 0; i < s->ops; i++)
+		give_back(p, ls_program_op(p->program, s->op[i]), s->last);
+}
+
 static void place_op(planner *p, int index)
 {
 	const ls_op *op = ls_program_op(p->program, index);
@@ -114,21 +166,20 @@ static void place_op(planner *p, int index)
 		if (!share(p, op, def, index, o))
 			p->plan->place[v] = (ls_place){-1, take(p, bytes_of(p->program, v))};
 	}
-	for (int pass = 0; pass < 2; pass++) // inputs read for the last time, and outputs that nobody reads
-		for (int j = 0; j < (pass ? op->output_count : op->input_count); j++) {
-			int v = pass ? op->outputs[j] : op->inputs[j];
-			if (p->last_use[v] == index && p->plan->place[v].state < 0) {
-				give(p, p->plan->place[v].offset, bytes_of(p->program, v));
-				p->last_use[v] = -1;
-			}
-		}
+	give_back(p, op, index);
 }
 
 ls_status ls_graph__plan(ls_plan *out, const ls_program *program, const int *keep, int keep_count, ls_error *err)
 {
+	return ls_graph__plan_stretches(out, program, NULL, keep, keep_count, err);
+}
+
+ls_status ls_graph__plan_stretches(ls_plan *out, const ls_program *program, const ls_stretches *stretches, const int *keep,
+                                   int keep_count, ls_error *err)
+{
 	ls_status status = LS_OK;
 	int values = ls_program_values(program);
-	planner p = {.program = program, .plan = out};
+	planner p = {.program = program, .stretches = stretches, .plan = out};
 	*out = (ls_plan){.values = values};
 	out->place = ls_alloc((size_t)values, sizeof *out->place);
 	p.last_use = ls_alloc((size_t)values, sizeof *p.last_use);
@@ -140,8 +191,14 @@ ls_status ls_graph__plan(ls_plan *out, const ls_program *program, const int *kee
 	find_last_uses(&p, keep, keep_count);
 	for (int s = 0; s < ls_program_states(program); s++)
 		out->place[s] = (ls_place){s, 0};
-	for (int i = 0; i < ls_program_ops(program); i++)
-		place_op(&p, i);
+	for (int i = 0; i < ls_program_ops(program); i++) {
+		const ls_stretch *s = stretches ? ls_graph__stretch_at(stretches, i) : NULL;
+		if (s)
+			place_stretch(&p, s);
+		else
+			place_op(&p, i);
+		i = s ? s->last : i;
+	}
 done:
 	ls_free(p.last_use);
 	ls_free(p.hole);

@@ -8,7 +8,7 @@
  * last reader has run. Offsets are multiples of 64 bytes. */
 typedef struct ls_place {
 	int state;      /* ≥ 0: lies in that state tensor's buffer */
-	int64_t offset; /* else: at this offset of the arena */
+	int64_t offset; /* else: at this offset of the arena, or nowhere where negative: inside a stretch (stretch.h) */
 } ls_place;
 
 typedef struct ls_plan {
@@ -18,6 +18,10 @@ typedef struct ls_plan {
 } ls_plan;
 
 ls_status ls_graph__plan(ls_plan *out, const ls_program *program, const int *keep, int keep_count, ls_error *err);
+/* The same where the ops of a stretch run together, again and again: what they read and write from outside is there throughout. */
+struct ls_stretches;
+ls_status ls_graph__plan_stretches(ls_plan *out, const ls_program *program, const struct ls_stretches *stretches, const int *keep,
+                                   int keep_count, ls_error *err);
 void ls_graph__plan_free(ls_plan *plan);
 
 #endif

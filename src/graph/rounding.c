@@ -145,13 +145,13 @@ static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_erro
 	return ls_error_set(err, LS_ERR_NONCONFORMING,
 	                    "op %d, element %lld: found sum %a, expected it within the bound of the exact value near %a\n"
 	                    "  hint: the platform or the hardware computed wrongly; run `lockstep platforms`",
-	                    s->op, (long long)flag->index, flag->c, (double)ls_sum_round(&sum, 32));
+	                    s->op, (long long)(s->first + flag->index), flag->c, (double)ls_sum_round(&sum, 32));
 }
 
 /* Trainer: an ambiguous element keeps R(C) and gets an entry, or is recomputed where C cannot decide. */
 static ls_status record(const ls_settle *s, const ls_flag *flag)
 {
-	ls_entry entry = {(uint32_t)flag->index, (uint8_t)ls_grid_last_bit(s->out[flag->index], s->bits)};
+	ls_entry entry = {(uint32_t)(s->first + flag->index), (uint8_t)ls_grid_last_bit(s->out[flag->index], s->bits)};
 	if (!decidable(s, flag))
 		return defer(s, flag);
 	s->stats->entries++;
@@ -168,7 +168,7 @@ static bool judge(const ls_settle *s, int64_t index, int bit)
 	kind = ls_sum_judge(&sum, s->bound, s->bits, bit, &value);
 	s->out[index] = value;
 	if (kind == LS_ENTRY_FORGED) {
-		*s->forgery = (ls_forgery){true, s->op, index, bit, value};
+		*s->forgery = (ls_forgery){true, s->op, s->first + index, bit, value};
 		return true;
 	}
 	s->stats->corrections += ls_bits_f32(value) != ls_bits_f32(own);
@@ -180,25 +180,40 @@ static bool confirms(const ls_settle *s, int64_t index, int bit)
 	return ls_grid_last_bit(s->out[index], s->bits) == bit;
 }
 
+/* How many entries of the log lie before this element of the whole output. */
+static size_t entries_before(const ls_settle *s, int64_t element)
+{
+	size_t low = 0, high = s->log ? s->log->count : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if ((int64_t)s->log->entry[middle].index < element)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Auditor: walks flags and entries together, both ascending by index. */
 static ls_status follow(const ls_settle *s)
 {
-	size_t f = 0, e = 0, entries = s->log ? s->log->count : 0;
+	size_t f = 0, e = entries_before(s, s->first), entries = entries_before(s, s->first + s->count);
 	while (f < s->flags->count || e < entries) {
 		const ls_flag *flag = f < s->flags->count ? &s->flags->flag[f] : NULL;
 		const ls_entry *entry = e < entries ? &s->log->entry[e] : NULL;
-		if (flag && (!entry || flag->index < (int64_t)entry->index)) {
+		int64_t at = entry ? (int64_t)entry->index - s->first : INT64_MAX;
+		if (flag && flag->index < at) {
 			if (ambiguous(s, flag) && defer(s, flag) != LS_OK) // an empty sum has C = E = 0
 				return LS_ERR_NOMEM;
 			f++;
 			continue;
 		}
 		// with no flag R(C) = R(E) is proved (under a threshold, taken for granted), so an entry that says the same is redundant
-		bool settled = flag && flag->index == (int64_t)entry->index ? decidable(s, flag) : true;
+		bool settled = flag && flag->index == at ? decidable(s, flag) : true;
 		s->stats->entries++;
-		if (!(settled && confirms(s, entry->index, entry->bit)) && judge(s, entry->index, entry->bit))
+		if (!(settled && confirms(s, at, entry->bit)) && judge(s, at, entry->bit))
 			break;
-		f += flag && flag->index == (int64_t)entry->index;
+		f += flag && flag->index == at;
 		e++;
 	}
 	return LS_OK;
@@ -249,7 +264,7 @@ ls_status ls_graph__settle_pinned(const ls_settle *s, ls_error *err)
 			return ls_error_set(err, LS_ERR_NONCONFORMING,
 			                    "op %d, element %lld: found %a in the pinned order, expected %a\n"
 			                    "  hint: the platform or the hardware computed wrongly; run `lockstep platforms`",
-			                    s->op, (long long)flag->index, (double)s->out[flag->index], (double)value);
+			                    s->op, (long long)(s->first + flag->index), (double)s->out[flag->index], (double)value);
 		s->out[flag->index] = value;
 	}
 	return LS_OK;

@@ -30,6 +30,8 @@ typedef struct ls_settle {
 	ls_bound bound;   /* of the rule */
 	ls_bound promise; /* of the platform */
 	int op;
+	int64_t first;   /* what element 0 of `out` is in the op's whole output, by which the log and forgeries count */
+	int64_t count;   /* elements of `out` */
 	int64_t checked; /* an element whose sum is to be verified against the promise, or −1 */
 	ls_op_log *log;  /* written or read; may be NULL for EXACT */
 	ls_op_stats *stats;

@@ -57,7 +57,7 @@ typedef struct ls_loops {
 	void (*layer_norm)(float *y, float *normal, const float *x, int64_t n, const ls_layer_norm_loop *c, int bits);
 	void (*layer_norm_dinput)(float *dx, const float *dy, const float *normal, int64_t n, const ls_layer_norm_loop *c, int bits);
 	void (*adam)(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits);
-	/* Element i is number first + i of the op's stream; first is a multiple of 4. */
+	/* Element i is number first + i of the op's stream. */
 	void (*dropout)(float *out, const float *x, int64_t n, const ls_dropout *d, int bits);
 	/* n windows of 2×2 side by side, their rows at x0 and x1; first maximum, NaN largest. */
 	void (*max2x2)(float *out, const float *x0, const float *x1, int64_t n, int bits);

@@ -442,12 +442,13 @@ INLINE void dropout_to(float *out, const float *x, int64_t n, const ls_dropout *
 {
 	bool keep[4 * LANES];
 	double factor = d->scale;
-	for (int64_t i = 0; i < n; i += 4 * LANES) {
-		int64_t count = n - i < 4 * LANES ? n - i : 4 * LANES;
-		draw_kept(keep, d, d->first + (uint64_t)i);
+	int64_t skip = (int64_t)(d->first % 4), count; // numbers before the first one in its block of four
+	for (int64_t i = 0; i < n; i += count, skip = 0) {
+		count = n - i < 4 * LANES - skip ? n - i : 4 * LANES - skip;
+		draw_kept(keep, d, d->first + (uint64_t)i - (uint64_t)skip);
 #pragma GCC ivdep
 		for (int64_t k = 0; k < count; k++)
-			out[i + k] = only_if(keep[k], round_to((double)x[i + k] * factor, bits));
+			out[i + k] = only_if(keep[skip + k], round_to((double)x[i + k] * factor, bits));
 	}
 }
 

@@ -1,7 +1,7 @@
 // Ops whose output element reads the same element of every input. An output may lie over an input.
 #include "kernel/rows.h"
 
-enum { GRAIN = 16384 }; // elements of a range: enough to outweigh waking a thread; a multiple of 4, see dropout
+enum { GRAIN = 16384 }; // elements of a range: enough to outweigh waking a thread
 
 static bool run_map(const ls_op_call *call, rows_range_fn fn)
 {
@@ -180,7 +180,7 @@ bool ls_kernel__rows_scale_by(const ls_op_call *call)
 static void dropout(const ls_op_call *call, int64_t begin, int64_t end)
 {
 	ls_dropout d = ls_dropout_of(call->op, call->step);
-	d.first += (uint64_t)begin; // a multiple of GRAIN, and so of 4
+	d.first += (uint64_t)(call->first + begin);
 	rows_loops(call)->dropout((float *)call->out[0] + begin, (const float *)call->in[0] + begin, end - begin, &d,
 	                          rows_bits(call, 0));
 }

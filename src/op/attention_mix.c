@@ -54,6 +54,7 @@ static void product(const ls_program *program, const ls_op *op, ls_product *out)
 const ls_op_def ls_op__attention_mix = {
 	.kind = "attention_mix",
 	.class = LS_OP_PRODUCT,
+	.by_sequence = true,
 	.int_names = (const char *const[]){"transpose", NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},

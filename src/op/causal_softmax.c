@@ -72,6 +72,7 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 const ls_op_def ls_op__causal_softmax = {
 	.kind = "causal_softmax",
 	.class = LS_OP_SUM,
+	.by_sequence = true,
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){"", ".max", ".sum"},

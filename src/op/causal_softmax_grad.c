@@ -34,6 +34,7 @@ const ls_op_def ls_op__causal_softmax_grad = {
 	.kind = "causal_softmax_grad",
 	.class = LS_OP_ELEMENTWISE,
 	.shares = {1},
+	.by_sequence = true,
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},

@@ -32,7 +32,7 @@ ls_dropout ls_dropout_of(const ls_op *op, uint64_t step)
 static uint32_t element(const ls_reader *r, int output, int64_t index)
 {
 	ls_dropout d = ls_dropout_of(r->op, r->step);
-	if (ls_random_u32(&d.stream, d.first + (uint64_t)index) >= d.below)
+	if (ls_random_u32(&d.stream, d.first + (uint64_t)(r->first + index)) >= d.below)
 		return 0;
 	return ls_op__round(r, 0, (double)ls_read_f32(r, 0, index) * d.scale);
 }
@@ -41,6 +41,7 @@ const ls_op_def ls_op__dropout = {
 	.kind = "dropout",
 	.class = LS_OP_ELEMENTWISE,
 	.shares = {1},
+	.by_sequence = true,
 	.int_names = (const char *const[]){"seed", "site", NULL},
 	.num_names = (const char *const[]){"p", NULL},
 	.output_names = (const char *const[]){""},

@@ -34,6 +34,7 @@ static uint32_t element(const ls_reader *r, int output, int64_t index)
 const ls_op_def ls_op__head_dot = {
 	.kind = "head_dot",
 	.class = LS_OP_SUM,
+	.by_sequence = true,
 	.int_names = (const char *const[]){"batch", "heads", NULL},
 	.num_names = (const char *const[]){NULL},
 	.output_names = (const char *const[]){""},

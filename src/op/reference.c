@@ -43,7 +43,7 @@ void ls_op_reference(const ls_op_call *call)
 	bool shares = call->def->shares[0] != 0;
 	whole w = {.call = call,
 	           .reader = {.program = call->program, .op = call->op, .step = call->step, .context = (void *)call, .word = word,
-	                      .samples = call->samples, .imports = call->imports}};
+	                      .samples = call->samples, .imports = call->imports, .first = call->first}};
 	for (w.output = 0; w.output < (shares ? 1 : call->op->output_count); w.output++) {
 		w.count = ls_shape_count(&ls_program_value(call->program, call->op->outputs[w.output])->shape);
 		ls_pool_run(call->pool, (w.count + BLOCK - 1) / BLOCK, shares ? all_outputs : one_output, &w);

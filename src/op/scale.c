@@ -24,6 +24,7 @@ const ls_op_def ls_op__scale = {
 	.kind = "scale",
 	.class = LS_OP_ELEMENTWISE,
 	.shares = {1},
+	.by_sequence = true,
 	.int_names = (const char *const[]){NULL},
 	.num_names = (const char *const[]){"factor", NULL},
 	.output_names = (const char *const[]){""},

@@ -5,7 +5,8 @@ import struct
 
 import numpy
 
-TAG = b"ls1/snapshot"
+TAGS = {b"ls1/snapshot": False, b"ls1/by-piece": True}  # both of one length; are large tensors in files of their own?
+INLINE_WORDS, PIECE_WORDS = 1 << 14, 1 << 20
 
 
 class Bytes:
@@ -23,10 +24,21 @@ class Bytes:
         return struct.unpack("<" + code, self.take(struct.calcsize(code)))[0]
 
 
+def read_pieces(run, data, count):
+    """A large tensor's bytes, from the files that its roots name."""
+    out = b""
+    for _ in range(0, count, PIECE_WORDS):
+        out += (pathlib.Path(run) / "pieces" / data.take(32).hex()).read_bytes()  # not there where the run was trained with --compress
+    if len(out) != 4 * count:
+        raise ValueError(f"{run}: pieces of {len(out)} bytes, expected {4 * count}")
+    return out
+
+
 def read_snapshot(run, step):
     """name -> FP32 array: the state after `step`."""
     data = Bytes((pathlib.Path(run) / "snapshots" / f"{step:010d}").read_bytes())
-    if data.take(len(TAG)) != TAG or data.number("Q") != step:
+    tag = data.take(len(next(iter(TAGS))))
+    if tag not in TAGS or data.number("Q") != step:
         raise ValueError(f"{run}: no snapshot of step {step}")
     state = {}
     for _ in range(data.number("I")):
@@ -34,7 +46,8 @@ def read_snapshot(run, step):
         data.number("B")  # FP32 is the only kind of number in a state
         shape = [data.number("Q") for _ in range(data.number("B"))]
         count = int(numpy.prod(shape, dtype=numpy.int64))
-        state[name] = numpy.frombuffer(data.take(4 * count), "<f4").reshape(shape)
+        words = read_pieces(run, data, count) if TAGS[tag] and count > INLINE_WORDS else data.take(4 * count)
+        state[name] = numpy.frombuffer(words, "<f4").reshape(shape)
     return state
 
 
