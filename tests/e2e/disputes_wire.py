@@ -259,7 +259,7 @@ class Wire(Court):
         referee = self.referee("silence.db", deadline=2)
         reader = Process([LOCKSTEP, "serve", run, "--listen", "127.0.0.1:0", "--log", self.folder / "reader.log", "--json"], self.folder / "reader.err")
         path = run.with_suffix(".evidence")
-        done = lockstep(*self.words(reader.url, kept, referee.url, path)[:1], kept, reader.url, *self.words(run, kept, referee.url, path)[3:])
+        done = lockstep(*self.words(kept, reader.url, referee.url, path))  # REPLAY URL: the run is read over the wire, too
         if self.report.check(done.code == 1 and path.exists(), "a trainer who answers reads and no turns", done):
             ours, theirs = lockstep("judge", path), python_judge(path)
             for judge in (ours.json, theirs):
@@ -367,20 +367,25 @@ class Wire(Court):
         self.report.check(lockstep("judge", path)["verdict"] == "trainer-wrong", "the twin: nothing changed")
 
 
-def main(names):
+def main(parts):
+    """`parts` of: lies, honest, manners, silence, killed; none: all."""
     report = Report("disputes over a wire")
     with Folder() as folder:
         wire = Wire(folder, report)
         referee = wire.referee()
-        wire.lies(referee, names or (LIES if ALL else SAMPLE))
-        if not names:
+        if not parts or "lies" in parts:
+            wire.lies(referee, LIES if ALL else SAMPLE)
+        if not parts or "honest" in parts:
             wire.honest(referee)
+        if not parts or "manners" in parts:
             wire.manners(referee)
+        if not parts or "silence" in parts:
             wire.silence()
+        if not parts or "killed" in parts:
             for i, who in enumerate(("referee", "trainer", "auditor")):
                 for mode in ("logged", "exact", "pinned") if ALL else ("logged",):
                     wire.killed(who, "low-precision", mode, 1 if i else EVERY, MIDDLE)
-        if ALL and not names:
+        if ALL and (not parts or "bytes" in parts):
             wire.every_byte(wire.trainer_lie(referee, "edit-weight", MIDDLE, 1, "exact", PLATFORMS[0], True))
         report.check(referee.stop() == 0, "the referee's process ends in order")
         print(f"{wire.count} evidence files, the largest of {wire.bytes} bytes")
