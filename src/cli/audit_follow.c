@@ -57,7 +57,7 @@ ls_status ls_cli__follow_wait(ls_cli_follow *f, const ls_cli *cli, bool *grown, 
 			f->heads++;
 			break;
 		}
-		LS_TRY(ls_cli__follow_look(f, ls_run_leaf(f->run, before - 1)->step, err));
+		LS_TRY(ls_cli__follow_look(f, ls_run_last_step(f->run), err));
 		quiet = written ? 0 : quiet + 1;
 		pause_a_moment();
 	}

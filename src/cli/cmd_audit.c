@@ -45,11 +45,11 @@ static ls_status read_steps(ls_audit_options *out, const ls_cli_args *args, ls_e
 /* The run must reach as far as the question. */
 static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args, const ls_run *run, ls_error *err)
 {
-	const ls_leaf *last = ls_run_leaf(run, ls_run_leaves(run) - 1);
+	uint64_t last = ls_run_last_step(run);
 	char expected[96];
-	if (o->last <= last->step && o->first <= last->step)
+	if (o->last <= last && o->first <= last)
 		return LS_OK;
-	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last->step);
+	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last);
 	memcpy(expected, err->text, sizeof expected - 1);
 	expected[sizeof expected - 1] = 0;
 	return ls_cli__usage(err, "--steps", ls_cli__value(args, "steps"), expected, NULL);
@@ -500,7 +500,7 @@ static void describe_run(struct report *r, const ls_run *run)
 	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
 	r->opened = true;
 	r->job = *ls_run_job_id(run);
-	r->steps = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	r->steps = ls_run_last_step(run);
 	r->plain = spec->arithmetic.mode == LS_JOB_PLAIN;
 	r->logged = ls_job_keeps_log(spec);
 	r->uncertified = ls_job_uncertified(spec);
@@ -533,7 +533,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
 	if (r->workers == 1) // workers open theirs
 		LS_TRY(ls_cli__open_platform(s, args, err));
-	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
+	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_last_step(s->run));
 	o->on_step = on_step;
 	o->stop = on_stop;
 	o->context = r;
@@ -549,7 +549,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	else
 		status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
-	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
+	r->steps = ls_run_last_step(s->run);
 	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(s->run) && !is_partial(r);
 done:
 	return status;

@@ -12,7 +12,7 @@ static ls_status complain(const ls_dataset_options *o, const char *place, uint64
 {
 	char text[64];
 	snprintf(text, sizeof text, "%llu%s", (unsigned long long)found, unit);
-	return ls_error_input(err, ls_data__stream_path(o), place, text, expected, "lockstep tokenize writes such files");
+	return ls_error_input(err, ls_data__stream_path(o), place, text, expected, "docs/formats.md says what files of tokens hold");
 }
 
 /* A stream that begins with the magic number has the header. */

@@ -57,6 +57,11 @@ typedef struct ls_loops {
 	void (*layer_norm)(float *y, float *normal, const float *x, int64_t n, const ls_layer_norm_loop *c, int bits);
 	void (*layer_norm_dinput)(float *dx, const float *dy, const float *normal, int64_t n, const ls_layer_norm_loop *c, int bits);
 	void (*adam)(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits);
+	/* For softmax: the largest, NaN where there is one; e^RNE32(x − m); R(x/by); R(p·(dp − dot)). */
+	float (*largest)(const float *x, int64_t n);
+	void (*exp_below)(float *out, const float *x, int64_t n, double m);
+	void (*divide)(float *out, const float *x, int64_t n, double by, int bits);
+	void (*softmax_grad)(float *dz, const float *dp, const float *p, int64_t n, double dot, int bits);
 	/* Element i is number first + i of the op's stream. */
 	void (*dropout)(float *out, const float *x, int64_t n, const ls_dropout *d, int bits);
 	/* n windows of 2×2 side by side, their rows at x0 and x1; first maximum, NaN largest. */

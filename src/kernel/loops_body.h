@@ -406,6 +406,59 @@ static void adam(const ls_adam_places *p, int64_t n, const ls_adam *a, int bits)
 		adam_to(p, n, a, bits, a->decoupled);
 }
 
+/* ---- softmax ---- */
+
+/* On integers, in the order of the numbers that they are, for which compilers know a vector maximum. */
+static float largest(const float *x, int64_t n)
+{
+	int32_t most = INT32_MIN;
+	uint32_t nan = 0;
+	for (int64_t i = 0; i < n; i++) {
+		uint32_t u = ls_bits_f32(x[i]);
+		int32_t key = (int32_t)(u ^ (0u - (u >> 31)) >> 1);
+		most = key > most ? key : most;
+		nan |= (u & UINT32_C(0x7fffffff)) > UINT32_C(0x7f800000);
+	}
+	return ls_f32_bits(nan ? LS_NAN_BITS : (uint32_t)most ^ (0u - ((uint32_t)most >> 31)) >> 1);
+}
+
+static void exp_below(float *out, const float *x, int64_t n, double m)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = ls_num__exp((float)((double)x[i] - m));
+}
+
+INLINE void divide_to(float *out, const float *x, int64_t n, double by, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		out[i] = round_to((double)x[i] / by, bits);
+}
+
+static void divide(float *out, const float *x, int64_t n, double by, int bits)
+{
+	if (bits == 32)
+		divide_to(out, x, n, by, 32);
+	else
+		divide_to(out, x, n, by, bits);
+}
+
+INLINE void softmax_grad_to(float *dz, const float *dp, const float *p, int64_t n, double dot, int bits)
+{
+#pragma GCC ivdep
+	for (int64_t i = 0; i < n; i++)
+		dz[i] = round_to((double)p[i] * ((double)dp[i] - dot), bits);
+}
+
+static void softmax_grad(float *dz, const float *dp, const float *p, int64_t n, double dot, int bits)
+{
+	if (bits == 32)
+		softmax_grad_to(dz, dp, p, n, dot, 32);
+	else
+		softmax_grad_to(dz, dp, p, n, dot, bits);
+}
+
 /* ---- dropout: sixteen blocks of Philox 4x32-10 side by side ---- */
 
 INLINE void philox16(uint32_t word[4][LANES], uint32_t k0, uint32_t k1)
@@ -523,6 +576,7 @@ static const ls_loops loops_here = {
 	.sum = sum, .squares = squares, .dot = dot, .dot3 = dot3, .add = add, .scale = scale, .relu = relu, .relu_grad = relu_grad,
 	.tanh = tanh_of, .sigmoid = sigmoid_of, .gelu = gelu_of, .tanh_grad = tanh_grad, .sigmoid_grad = sigmoid_grad,
 	.gelu_grad = gelu_grad, .layer_norm = layer_norm, .layer_norm_dinput = layer_norm_dinput, .adam = adam,
+	.largest = largest, .exp_below = exp_below, .divide = divide, .softmax_grad = softmax_grad,
 	.dropout = dropout, .batch_norm = batch_norm,
 	.batch_norm_dinput = batch_norm_dinput, .sgd = sgd, .max2x2 = max2x2, .max2x2_grad = max2x2_grad,
 };

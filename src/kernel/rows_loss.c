@@ -8,26 +8,27 @@ static int64_t row_grain(int64_t width)
 	return width >= GRAIN ? 1 : GRAIN / width;
 }
 
-static float row_max(const float *x, int64_t width)
+// rsum of a run, block by block.
+static double row_sum(const ls_loops *loops, const float *x, int64_t count)
 {
-	float m = x[0];
-	for (int64_t i = 1; i < width; i++)
-		if (x[i] > m || (x[i] != x[i] && m == m))
-			m = x[i];
-	return m;
+	ls_rsum blocks;
+	if (count <= LS_RSUM_BLOCK)
+		return loops->sum(x, count);
+	ls_rsum_init(&blocks);
+	for (int64_t i = 0; i < count; i += LS_RSUM_BLOCK)
+		ls_rsum_push(&blocks, loops->sum(x + i, count - i < LS_RSUM_BLOCK ? count - i : LS_RSUM_BLOCK));
+	return ls_rsum_finish(&blocks);
 }
 
 // One row of `count` elements.
 static void softmax_row(const ls_op_call *call, int64_t row, const float *x, float *p, int64_t count)
 {
-	float m = row_max(x, count), *max = call->out[1], *sum = call->out[2];
-	int bits = rows_bits(call, 0);
-	for (int64_t i = 0; i < count; i++)
-		p[i] = ls_exp(rows_f32((double)x[i] - (double)m));
+	const ls_loops *loops = rows_loops(call);
+	float m = loops->largest(x, count), *max = call->out[1], *sum = call->out[2];
+	loops->exp_below(p, x, count, m);
 	max[row] = rows_round(m, rows_bits(call, 1));
-	sum[row] = rows_round(ls_rsum_f32(p, count), rows_bits(call, 2));
-	for (int64_t i = 0; i < count; i++)
-		p[i] = rows_round((double)p[i] / (double)sum[row], bits);
+	sum[row] = rows_round(row_sum(loops, p, count), rows_bits(call, 2));
+	loops->divide(p, p, count, sum[row], rows_bits(call, 0));
 }
 
 static void softmax(const ls_op_call *call, int64_t begin, int64_t end)
@@ -74,10 +75,8 @@ static void causal_softmax_grad(const ls_op_call *call, int64_t begin, int64_t e
 	for (int64_t row = begin; row < end; row++) {
 		const float *dp = (const float *)call->in[0] + row * length, *p = (const float *)call->in[1] + row * length;
 		float *dz = (float *)call->out[0] + row * length;
-		double dot = ((const float *)call->in[2])[row];
 		int64_t count = row % length + 1;
-		for (int64_t i = 0; i < count; i++)
-			dz[i] = rows_round((double)p[i] * ((double)dp[i] - dot), bits);
+		rows_loops(call)->softmax_grad(dz, dp, p, count, ((const float *)call->in[2])[row], bits);
 		memset(dz + count, 0, (size_t)(length - count) * sizeof *dz);
 	}
 }
@@ -119,10 +118,14 @@ static void cross_entropy_grad(const ls_op_call *call, int64_t begin, int64_t en
 	for (int64_t row = begin; row < end; row++) {
 		const float *p = (const float *)call->in[0] + row * width;
 		float *out = (float *)call->out[0] + row * width;
-		for (int64_t j = 0; j < width && label[row] == LS_LABEL_IGNORED; j++)
-			out[j] = 0;
-		for (int64_t j = 0; j < width && label[row] != LS_LABEL_IGNORED; j++)
-			out[j] = rows_round(((double)p[j] - (j == label[row] ? 1.0 : 0.0)) / n, bits);
+		if (label[row] == LS_LABEL_IGNORED) {
+			memset(out, 0, (size_t)width * sizeof *out);
+			continue;
+		}
+		float own = label[row] >= 0 && label[row] < width ? p[label[row]] : 0; // out may lie over p
+		rows_loops(call)->divide(out, p, width, n, bits);
+		if (label[row] >= 0 && label[row] < width)
+			out[label[row]] = rows_round(((double)own - 1.0) / n, bits);
 	}
 }
 

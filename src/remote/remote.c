@@ -333,8 +333,9 @@ static ls_status get_snapshots(void *context, uint64_t **steps, size_t *count, l
 {
 	ls_remote *r = context;
 	ls_status status;
+	size_t most = (size_t)(r->most < LEAVES_MAX ? r->most : LEAVES_MAX); // the server may be ahead of what was read here
 	ls_buf body;
-	ls_buf_init(&body, ((size_t)r->leaves + 1) * 21);
+	ls_buf_init(&body, most * 21);
 	*steps = NULL;
 	*count = 0;
 	status = ask(r, "snapshots", &body, err);
@@ -342,7 +343,7 @@ static ls_status get_snapshots(void *context, uint64_t **steps, size_t *count, l
 		*steps = ls_alloc(0, 1);
 		status = *steps ? LS_OK : LS_ERR_NOMEM;
 	} else if (status == LS_OK) {
-		status = ls_remote_parse_steps(steps, count, (size_t)r->leaves, body.data, body.len, err);
+		status = ls_remote_parse_steps(steps, count, most, body.data, body.len, err);
 	}
 	ls_buf_free(&body);
 	return status;

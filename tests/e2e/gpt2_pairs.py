@@ -1,9 +1,10 @@
 # ctest: labels=full timeout=1800
 """GPT-2 between platforms: a trainer on one, auditors on others, the same bits; dropout on, in every mode that can be audited.
 
-    gpt2_pairs.py [SHAPE…]      these shapes only; "heads" has to be among them for the last part
+    gpt2_pairs.py [SHAPE…]      these shapes only; "heads" has to be among them for the third part
+    gpt2_pairs.py 124M          the last part only
 
-Without words two of the shapes; with LOCKSTEP_EXHAUSTIVE=1 (test e2e.gpt2_pairs_all) all.
+Without words two of the shapes and the parts 1 to 3; with LOCKSTEP_EXHAUSTIVE=1 (test e2e.gpt2_pairs_all) everything.
 
 1. Small models of every shape that matters: several heads and one, odd sizes, sequences beyond the 256 terms of a block, a
    batch in parts with clipped gradients. Every platform trains, a ring of others audits. Twins: another seed, another share
@@ -11,8 +12,13 @@ Without words two of the shapes; with LOCKSTEP_EXHAUSTIVE=1 (test e2e.gpt2_pairs
 2. FP32 sums on the bfloat16 grid, mode logged: auditors on other platforms need corrections, and match. Its twin, mode
    plain, ends apart.
 3. A text that a run's model writes is the same on every platform; another seed gives another one.
+4. The 124M preset, two steps of 8 sequences of 64 tokens, between native and OpenBLAS: in mode logged either trains and the other
+   audits, and both end in one state; exact and pinned likewise. Plain ends apart. Tokens are noise; about 4 GB of memory and of disk.
 """
 import os
+import random
+import shutil
+import struct
 import sys
 
 from harness import Folder, Report, lockstep, noise_data, sets
@@ -104,14 +110,58 @@ def texts(report, folder, platforms):
     report.check(other and other not in written.values(), "another seed, another text")
 
 
+LARGE = """lockstep: 1
+name: gpt2-124m
+model: {{arch: gpt2, preset: 124M, dropout: 0.1}}
+data: {{format: tokens, path: {tokens}, length: 64}}
+train: {{steps: 2, batch: 8, seed: 1, commit_every: 1}}
+optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}
+"""
+
+
+def large_run(report, folder, job, mode, trainer, auditor):
+    """The state that the trainer ends in; nothing of its run stays."""
+    place = folder / f"124M-{mode}-{trainer[0]}"
+    run = on(trainer, 2, "train", job, "--run", place, "--nonce", NONCE, "--snapshots", "last:1", *sets(arithmetic__mode=mode))
+    report.check(run.code == 0 and run["steps"] == 2, f"124M, {mode}: training on {trainer[0]}", run)
+    if auditor:
+        result = on(auditor, 2, "audit", place)
+        good = result.code == 0 and result["verdict"] == "match" and result["root"] == result["replayed_root"]
+        report.check(good, f"124M, {mode}: trained on {trainer[0]}, audited on {auditor[0]}: expected a match", result)
+        print(f"124M      {mode:<7} {trainer[0]} -> {auditor[0]}: {result['verdict']}, {run['log_entries'] or 0} entries in {run['log_bytes'] or 0} bytes, "
+              f"corrections {result['corrections'] or 0}", flush=True)
+    shutil.rmtree(place, ignore_errors=True)
+    return run["state_root"]
+
+
+def large(report, folder, platforms):
+    native, blas = ([p for p in platforms if p[1] == name][-1] for name in ("native", "openblas"))  # the widest instructions
+    draw = random.Random(7)
+    (folder / "tokens.bin").write_bytes(b"".join(struct.pack("<H", draw.randrange(50257)) for _ in range(64 * 64 + 1)))
+    job = folder / "124M.yaml"
+    job.write_text(LARGE.format(tokens=folder / "tokens.bin"))
+    ends = {}
+    for mode in ("logged", "exact", "pinned", "plain"):
+        audited = mode != "plain"
+        both = [large_run(report, folder, job, mode, native, audited and blas),
+                large_run(report, folder, job, mode, blas, audited and native)]
+        ends[mode] = set(both)
+        report.check((len(ends[mode]) == 1) == audited, f"124M, {mode}: found the states {both}")
+    report.check(ends["exact"] != ends["pinned"], "124M: exact and pinned end in one state, so nothing shows")
+
+
 def main():
     report = Report("gpt2_pairs")
+    words, everything = sys.argv[1:], os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1"
     with Folder() as folder:
         noise_data(folder / "noise", 64)
         platforms = usable(report, [p for p in PLATFORMS if p[0] in ("avx2", "avx512", "Haswell", "Prescott", "naive")], folder)
-        shapes(report, folder, platforms, sys.argv[1:] or (SHAPES if os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1" else ["heads", "parts"]))
-        grids(report, folder, platforms)
-        texts(report, folder, platforms)
+        if words != ["124M"]:
+            shapes(report, folder, platforms, words or (SHAPES if everything else ["heads", "parts"]))
+            grids(report, folder, platforms)
+            texts(report, folder, platforms)
+        if everything or words == ["124M"]:
+            large(report, folder, platforms)
     report.finish()
 
 
