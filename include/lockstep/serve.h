@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_SERVE_H
 #define LOCKSTEP_SERVE_H
 
+#include <lockstep/court.h>
 #include <lockstep/net.h>
 #include <lockstep/run.h>
 
@@ -10,9 +11,11 @@ typedef struct ls_service ls_service;
 
 #define LS_SERVICE_RUNS_MAX 256
 
-/* 1 ≤ count ≤ LS_SERVICE_RUNS_MAX folders, of different runs, each with at least one head. */
+/* At most LS_SERVICE_RUNS_MAX folders, of different runs, each with at least one head. None: only disputes are served. */
 ls_status ls_service_open(ls_service **out, const char *const *dirs, size_t count, ls_error *err);
 void ls_service_free(ls_service *s); /* after the server that asks it; NULL is allowed */
+/* Takes disputes as this court does, which must outlive the server; before the server is opened. */
+void ls_service_hold_court(ls_service *s, ls_court *court);
 /* The table of routes, for ls_server_options; their context is the service. */
 const ls_http_route *ls_service_routes(size_t *count);
 /* Tells whose numbers /metrics is to print; NULL before the server is closed. */

@@ -1,6 +1,4 @@
-#include "cli/cli.h"
-
-#include <lockstep/serve.h>
+#include "cli/serve_disputes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +14,7 @@ static const ls_cli_option options[] = {
 	{.name = "per-address", .argument = "N", .help = "open at once from one address; more are turned away", .fallback = "64"},
 	{.name = "rate", .argument = "N", .help = "requests per second from one address, 0: any number", .fallback = "200"},
 	{.name = "timeout", .argument = "SECONDS", .help = "how long a peer may be silent", .fallback = "15"},
+	LS_CLI__OPTIONS_OF_DISPUTES,
 	{.name = NULL},
 };
 
@@ -85,6 +84,7 @@ static bool never(void *context)
 static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	ls_server_options o = LS_SERVER_OPTIONS_INIT;
+	ls_cli_disputes disputes = {0};
 	ls_service *service = NULL;
 	ls_server *server = NULL;
 	ls_status status;
@@ -95,6 +95,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	o.key = ls_cli__value(args, "key");
 	LS_TRY(read_limits(&o, args, err));
 	LS_TRY(ls_service_open(&service, args->operand, (size_t)args->operands, err));
+	LS_TRY(ls_cli__disputes_open(&disputes, args, service, err));
 	LS_TRY(open_log(args, &log, err));
 	o.routes = ls_service_routes(&o.route_count);
 	o.context = service;
@@ -104,6 +105,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	ls_service_attach(service, server);
 	write_url(url, &o, ls_server_port(server));
 	announce(cli, service, url, ls_server_port(server));
+	ls_cli__disputes_begin(&disputes);
 	LS_TRY(ls_server_run(server, cli->stop ? cli->stop : never, cli->stop_context, err));
 	ls_service_attach(service, NULL);
 	ls_server_close(server);
@@ -113,6 +115,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 		ls_cli__emit(json_pack("{s:b}", "stopped", 1));
 done:
 	ls_server_close(server);
+	ls_cli__disputes_close(&disputes);
 	ls_service_free(service);
 	if (log > 2)
 		close(log);
@@ -121,12 +124,13 @@ done:
 
 const ls_cli_command ls_cli__serve = {
 	.name = "serve",
-	.operands = "RUN…",
-	.operands_min = 1,
+	.operands = "[RUN…]",
+	.operands_min = 0,
 	.operands_max = LS_CLI__POSITIONALS_MAX,
-	.summary = "let others read runs over HTTP",
+	.summary = "let others read runs over HTTP, and settle disputes about them",
 	.details = "Serves until SIGINT or SIGTERM, then finishes the requests at hand. Run folders are only read, also while a trainer\n"
-	           "writes them. GET /healthz and GET /metrics are for the operator. spec/http.md has every route.",
+	           "writes them. GET /healthz and GET /metrics are for the operator. spec/http.md has every route.\n"
+	           "Disputes: one process holds court (--referee), the trainer's takes part (--court), the auditor's is lockstep dispute.",
 	.options = options,
 	.run = run,
 };

@@ -20,6 +20,10 @@ static const ls_http_route routes[] = {
 	{.method = "GET", .path = "/v1/runs/{run}/statements", .handler = ls_serve__statements},
 	{.method = "GET", .path = "/v1/runs/{run}/statements/{name}", .handler = ls_serve__statement},
 	{.method = "GET", .path = "/v1/runs/{run}/{file}", .handler = ls_serve__file},
+	{.method = "GET", .path = "/v1/disputes", .handler = ls_serve__disputes},
+	{.method = "POST", .path = "/v1/disputes", .handler = ls_serve__disputes, .body_max = LS_COURT_REQUEST_MAX},
+	{.method = "GET", .path = "/v1/disputes/{dispute}/{what}", .handler = ls_serve__dispute},
+	{.method = "POST", .path = "/v1/disputes/{dispute}/{what}", .handler = ls_serve__dispute, .body_max = LS_COURT_BODY_MAX},
 };
 
 const ls_http_route *ls_service_routes(size_t *count)

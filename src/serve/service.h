@@ -22,6 +22,7 @@ typedef struct ls_serve__run {
 struct ls_service {
 	ls_serve__run *run;
 	size_t runs;
+	ls_court *court; /* NULL: no disputes are taken */
 	_Atomic(ls_server *) server;
 };
 
@@ -34,7 +35,7 @@ ls_status ls_serve__open(const ls_serve__run *run, const char *name, ls_http_rep
 /* The same for the folder: a descriptor, or -1. */
 int ls_serve__open_dir(const ls_serve__run *run, const char *name);
 
-/* ---- handlers (about.c, tree.c, files.c) ---- */
+/* ---- handlers (about.c, tree.c, files.c, disputes.c) ---- */
 
 ls_status ls_serve__health(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
 ls_status ls_serve__metrics(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
@@ -56,5 +57,8 @@ ls_status ls_serve__log(void *service, const ls_http_request *request, ls_http_r
 ls_status ls_serve__log_index(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
 ls_status ls_serve__statements(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
 ls_status ls_serve__statement(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
+
+ls_status ls_serve__disputes(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
+ls_status ls_serve__dispute(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err);
 
 #endif

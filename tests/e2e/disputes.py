@@ -180,4 +180,5 @@ def main(names):
     report.finish()
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -5,10 +5,14 @@
  *   lockstep-cheat audit RUN --keep DIR --lie NAME --at STEP       a replay that lies, for false accusations
  *   lockstep-cheat dispute RUN REPLAY -o FILE --side trainer|auditor --lie NAME --at STEP
  *                                                                  plays a dispute in which that side stays with its lie
+ *   lockstep-cheat dispute RUN REPLAY -o FILE --court URL --auditor-key FILE --lie NAME --at STEP
+ *   lockstep-cheat defend RUN --court URL --trainer-key FILE --book FILE --lie NAME --at STEP
+ *                                                                  the same over a wire, for an auditor and a trainer
  *   lockstep-cheat --list
  */
 #include "cheat/lies.h"
 #include "cli/decision.h"
+#include "cli/wire.h"
 
 #include <lockstep/dispute.h>
 
@@ -155,6 +159,54 @@ done:
 	return status;
 }
 
+static bool never(void *context)
+{
+	return false;
+}
+
+static ls_player_options player_of(ls_role role, const ls_cli_session *s, const ls_run *own, const ls_key *key, const cheat_liar *liar)
+{
+	ls_player_options p = LS_PLAYER_OPTIONS_INIT;
+	p.role = role;
+	p.run = own;
+	p.trainer = s->run;
+	p.plan = s->plan;
+	p.platform = s->platform;
+	p.key = key;
+	p.lie = &liar->watch;
+	p.record = role == LS_ROLE_TRAINER;
+	return p;
+}
+
+/* Until it is killed. */
+static ls_status run_defend(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
+{
+	ls_cli_session s = {0};
+	cheat_liar liar = {0};
+	ls_cli_post post = {.party = LS_PARTY_OPTIONS_INIT, .court = ls_cli__value(args, "court"), .stop = never};
+	ls_key *key = NULL;
+	ls_status status;
+	LS_TRY(read_key(&key, args, "trainer-key", err));
+	LS_TRY(open_liar(&liar, &s, args, err));
+	post.party.player = player_of(LS_ROLE_TRAINER, &s, s.run, key, &liar);
+	post.party.book = ls_cli__value(args, "book");
+	ls_cli__stand(&post);
+	status = post.status == LS_OK ? LS_OK : ls_error_set(err, post.status, "%s", post.err.text);
+done:
+	ls_key_free(key);
+	cheat_close(&liar);
+	ls_cli__close(&s);
+	return status;
+}
+
+static ls_status sue(ls_cli *cli, const ls_cli_args *args, const ls_cli_session *s, const ls_run *replay, const ls_key *key, const cheat_liar *liar,
+                     int *code, ls_error *err)
+{
+	ls_cli_suit suit = {.party = LS_PARTY_OPTIONS_INIT, .court = ls_cli__value(args, "court"), .output = ls_cli__value(args, "output"), .timeout = 15, .patience = 60};
+	suit.party.player = player_of(LS_ROLE_AUDITOR, s, replay, key, liar);
+	return ls_cli__sue(cli, &suit, code, err);
+}
+
 static ls_status run_dispute(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *err)
 {
 	ls_dispute_options o = LS_DISPUTE_OPTIONS_INIT;
@@ -173,6 +225,10 @@ static ls_status run_dispute(ls_cli *cli, const ls_cli_args *args, int *code, ls
 	LS_TRY(read_key(&referee_key, args, "referee-key", err));
 	LS_TRY(open_liar(&liar, &s, args, err));
 	LS_TRY(ls_cli__open_run(&replay, args, 1, &damage, err));
+	if (ls_cli__given(args, "court")) {
+		LS_TRY(sue(cli, args, &s, replay.run, auditor_key, &liar, code, err));
+		goto done;
+	}
 	o.run = s.run;
 	o.replay = replay.run;
 	o.plan = s.plan;
@@ -221,6 +277,18 @@ static const ls_cli_option options_of_dispute[] = {
 	{.name = "trainer-key", .argument = "FILE", .help = "the trainer's private key"},
 	{.name = "auditor-key", .argument = "FILE", .help = "the auditor's private key"},
 	{.name = "referee-key", .argument = "FILE", .help = "the referee's private key"},
+	{.name = "court", .argument = "URL", .help = "play over a wire, as the auditor"},
+	LS_CLI__OPTION_PLATFORM,
+	LS_CLI__OPTION_THREADS,
+	LS_CLI__OPTION_DATA,
+	{.name = NULL},
+};
+
+static const ls_cli_option options_of_defend[] = {
+	OPTIONS_OF_LIARS,
+	{.name = "court", .argument = "URL", .help = "where disputes are taken"},
+	{.name = "trainer-key", .argument = "FILE", .help = "the trainer's private key"},
+	{.name = "book", .argument = "FILE", .help = "where disputes are written down"},
 	LS_CLI__OPTION_PLATFORM,
 	LS_CLI__OPTION_THREADS,
 	LS_CLI__OPTION_DATA,
@@ -257,6 +325,8 @@ static const ls_cli_command commands[] = {
 	 .options = options_of_audit, .run = run_audit},
 	{.name = "dispute", .operands = "RUN REPLAY", .operands_min = 2, .operands_max = 2, .summary = "play a dispute with a liar",
 	 .options = options_of_dispute, .run = run_dispute},
+	{.name = "defend", .operands = "RUN", .operands_min = 1, .operands_max = 1, .summary = "answer for a run in disputes, staying with a lie",
+	 .options = options_of_defend, .run = run_defend},
 };
 
 static const ls_cli_command *command_named(const char *name)
