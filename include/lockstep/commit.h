@@ -196,6 +196,8 @@ typedef struct ls_leaf {
 	ls_hash log, metrics; /* LS_LEAF_STEP; zero otherwise */
 } ls_leaf;
 
+#define LS_LEAF_BYTES_START 104
+#define LS_LEAF_BYTES_STEP 144
 #define LS_LEAF_BYTES_MAX 144 /* of either kind */
 
 /* Appends the leaf's bytes. LS_ERR_USAGE where kind or step are outside their bounds. */

@@ -35,6 +35,8 @@ typedef struct ls_product_call {
 	                            * are exact. What is flagged then depends on how the work was cut; R(E) does not. */
 	bool pinned;               /* mode pinned: C is the FP32 sum in the order of ls_product_pinned, which out equals
 	                            * wherever C is finite. Neither with `test` nor with `fp32` */
+	int64_t kept;              /* 0, or how many columns of row 0 count, and of every further row one more: what lies behind them is
+	                            * overwritten by the caller, so it is neither certified nor, with `test`, flagged */
 	int64_t sample;            /* an element to flag whatever its value, or −1; not in mode plain */
 	ls_flag_list *flags;       /* out: elements with R(C−t) ≠ R(C+t) (`test`), those whose C is not finite, and the
 	                            * sample; replaces what was there. Untouched in mode plain, and may be NULL there. */

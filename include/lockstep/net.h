@@ -143,7 +143,8 @@ const char *ls_http_url(const ls_http *h); /* without a slash at its end */
 
 /* The answer's body replaces what `out` holds, whose max bounds it: LS_ERR_LIMIT beyond, LS_ERR_IO where there is no whole answer
  * in time. LS_OK whatever status the server gave, which is `*code`, even a redirect. `path` begins with '/'. What failed without
- * harm is tried again, a few times; so is 429 and 503, after as long as the server asks for, at most 5 seconds. */
+ * harm is tried again, a few times; so is 429 and 503, after
+ * as long as the server asks for, at most 5 seconds at once and four time-outs in all. */
 ls_status ls_http_get(ls_http *h, const char *path, ls_buf *out, int *code, ls_error *err);
 /* A range, which makes `*code` 206. */
 ls_status ls_http_get_range(ls_http *h, const char *path, uint64_t first, uint64_t length, ls_buf *out, int *code, ls_error *err);

@@ -172,15 +172,18 @@ ls_status ls_run_read_head(const ls_run *run, uint64_t size, ls_signed_head *out
 /* Sizes of the heads there are, ascending; freed by ls_free. */
 ls_status ls_run_heads(const ls_run *run, uint64_t **sizes, size_t *count, ls_error *err);
 uint64_t ls_run_leaves(const ls_run *run);
-/* Borrowed. i < ls_run_leaves. */
-const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i);
+/* Leaf i < ls_run_leaves, from the file. What was there when the run was opened or written is what comes back: where the file holds
+ * something else by now, LS_ERR_IO. One caller at a time. */
+ls_status ls_run_read_leaf(const ls_run *run, uint64_t i, ls_leaf *out, ls_error *err);
+/* The step of the last leaf. */
+uint64_t ls_run_last_step(const ls_run *run);
 /* Head over the first `size` leaves. */
 ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *err);
 bool ls_run_complete(const ls_run *run); /* has all ⌈N/k⌉ + 1 leaves */
 uint64_t ls_run_log_bytes(const ls_run *run); /* of rounding-log/frames */
 /* Where in rounding-log/frames the block of leaf ≥ 1 lies, without its header of LS_RUN_BLOCK_HEADER bytes. */
 #define LS_RUN_BLOCK_HEADER 16 /* u64 leaf, u64 length */
-void ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len);
+ls_status ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len, ls_error *err);
 /* Checks that the job of this run is the plan's. A difference is named as damage, of job.yaml with the first field that
  * differs, or of one of these that are no files: */
 #define LS_RUN_FILE_DATA "data"       /* the plan's data set is another */

@@ -5,8 +5,9 @@
  * "gpt2": byte-pair encoding as GPT-2 uses it (github.com/openai/gpt-2, src/encoder.py), from a folder with vocab.json and
  * merges.txt. Text is cut into pieces by GPT-2's pattern; within a piece, of the neighbours that have a merge those whose
  * merge stands first in the file become one token, the leftmost of equals, until there are none. Letters and digits are
- * Unicode's \p{L} and \p{N} as libpcre2 knows them, white space is exactly Unicode 15's property White_Space. A run of bytes
- * that is no well-formed UTF-8 is a piece of its own, and the text on either side is cut as if it stood alone.
+ * Unicode's \p{L} and \p{N} as libpcre2 knows them, white space is exactly the property White_Space. A run of bytes
+ * that is no well-formed UTF-8 is a piece of its own, and the text on either side is cut as if it stood alone. The rules to the
+ * bit are those of spec/encodings.md, section 4.
  * "<|endoftext|>" in a text is text: it is spelled with ordinary tokens.
  */
 #ifndef LOCKSTEP_TOKENIZER_H

@@ -43,7 +43,7 @@ static void found_damage(auditor *a, const ls_damage *damage)
 /* The whole run was asked for, all there is agrees, and it is less than was ordered. */
 static void found_shortage(auditor *a, bool diverged)
 {
-	uint64_t done = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, ordered = ls_plan_binding(a->plan)->steps;
+	uint64_t done = ls_run_last_step(a->run), ordered = ls_plan_binding(a->plan)->steps;
 	if (a->out->verdict != LS_VERDICT_MATCH || a->options->last || a->out->stopped || diverged || ls_run_complete(a->run))
 		return;
 	a->out->verdict = LS_VERDICT_MISMATCH;
@@ -59,6 +59,19 @@ static void push(auditor *a, const ls_leaf *leaf)
 	if (ls_leaf_encode(&a->leaf_bytes, leaf) != LS_OK)
 		a->tree.status = LS_ERR_INTERNAL;
 	ls_tree_push(&a->tree, a->leaf_bytes.data, a->leaf_bytes.len);
+}
+
+/* Leaves that are not looked at. */
+static ls_status adopt(auditor *a, uint64_t from, uint64_t end, ls_error *err)
+{
+	ls_status status = LS_OK;
+	ls_leaf leaf;
+	for (uint64_t i = from; i < end; i++) {
+		LS_TRY(ls_run_read_leaf(a->run, i, &leaf, err));
+		push(a, &leaf);
+	}
+done:
+	return status;
 }
 
 /* Names the first field of two leaves that differs; false where none does. */
@@ -151,6 +164,7 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 	uint8_t *block = NULL;
 	size_t len;
 	ls_damage damage = {0};
+	ls_leaf theirs;
 	ls_leaf_result result;
 	ls_cursor cursor;
 	ls_run_leaf_steps(a->run, index, &first, &last);
@@ -171,10 +185,11 @@ static ls_status one_leaf(auditor *a, uint64_t index, ls_error *err)
 		status = ls_error_set(err, LS_ERR_NOMEM, "step %llu: could not decode its rounding log", (unsigned long long)first);
 		goto done;
 	}
+	LS_TRY(ls_run_read_leaf(a->run, index, &theirs, err));
 	push(a, &result.leaf);
 	a->out->last = last;
 	LS_TRY(keep_leaf(a, index, &result.leaf, block, len, err));
-	if (difference(ls_run_leaf(a->run, index), &result.leaf, a->out->text, sizeof a->out->text)) {
+	if (difference(&theirs, &result.leaf, a->out->text, sizeof a->out->text)) {
 		found_mismatch(a, first);
 		suspect(a, index, &result);
 	} else if (result.diverged && index + 1 < ls_run_leaves(a->run))
@@ -203,8 +218,10 @@ static ls_status begin(auditor *a, uint64_t from, uint64_t *index, ls_error *err
 {
 	ls_status status;
 	uint64_t at;
-	ls_leaf leaf = *ls_run_leaf(a->run, 0);
+	ls_leaf theirs, leaf;
 	ls_damage damage = {0};
+	LS_TRY(ls_run_read_leaf(a->run, 0, &theirs, err));
+	leaf = theirs;
 	LS_TRY(nearest(a, from, &at, err));
 	*index = at ? ls_run_leaf_of_step(a->run, at) + 1 : 1;
 	if (!at) {
@@ -214,12 +231,11 @@ static ls_status begin(auditor *a, uint64_t from, uint64_t *index, ls_error *err
 			LS_TRY(ls_run_append_leaf(a->kept, &leaf, err));
 			LS_TRY(ls_run_write_snapshot(a->kept, 0, ls_replay_exec(a->replay), err));
 		}
-		if (difference(ls_run_leaf(a->run, 0), &leaf, a->out->text, sizeof a->out->text))
+		if (difference(&theirs, &leaf, a->out->text, sizeof a->out->text))
 			found_mismatch(a, 0);
 	} else {
 		LS_TRY(ls_run_read_snapshot(a->run, at, ls_replay_exec(a->replay), &damage, err));
-		for (uint64_t i = 0; i < *index; i++)
-			push(a, ls_run_leaf(a->run, i));
+		LS_TRY(adopt(a, 0, *index, err));
 	}
 	if (damage.found)
 		found_damage(a, &damage);
@@ -235,7 +251,7 @@ static ls_status check_end(auditor *a, ls_error *err)
 	ls_damage damage = {0};
 	ls_status status = LS_OK;
 	if (a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped && ls_run_complete(a->run) &&
-	    a->out->last == ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step)
+	    a->out->last == ls_run_last_step(a->run))
 		status = ls_run_read_snapshot(a->run, a->out->last, ls_replay_exec(a->replay), &damage, err);
 	if (status == LS_OK && damage.found)
 		found_damage(a, &damage);
@@ -279,8 +295,8 @@ static ls_status replay(auditor *a, ls_error *err)
 		LS_TRY(wait_for_more(a, &end, err));
 	} while (index <= end && a->out->verdict == LS_VERDICT_MATCH && !a->out->stopped);
 	LS_TRY(ls_run_root(a->run, ls_run_leaves(a->run), &a->out->root, err));
-	for (; index < ls_run_leaves(a->run) && a->out->verdict != LS_VERDICT_FORGED_LOG && a->out->verdict != LS_VERDICT_DAMAGED; index++)
-		push(a, ls_run_leaf(a->run, index)); // not looked at: adopted
+	if (a->out->verdict != LS_VERDICT_FORGED_LOG && a->out->verdict != LS_VERDICT_DAMAGED)
+		LS_TRY(adopt(a, index, ls_run_leaves(a->run), err));
 	LS_TRY(check_end(a, err));
 	found_shortage(a, !ls_exec_state_finite(ls_replay_exec(a->replay)));
 	status = ls_tree_head(&a->tree, &a->out->replayed_root);
@@ -305,7 +321,7 @@ static ls_status compare_before_replay(auditor *a, ls_error *err)
 
 static ls_status check_range(const auditor *a, ls_error *err)
 {
-	uint64_t steps = ls_run_leaf(a->run, ls_run_leaves(a->run) - 1)->step, first = a->options->first, last = a->options->last;
+	uint64_t steps = ls_run_last_step(a->run), first = a->options->first, last = a->options->last;
 	if (!first && !last)
 		return LS_OK;
 	if (first >= 1 && first <= steps && (!last || (first <= last && last <= steps)))
@@ -395,13 +411,17 @@ static bool is_same_result(const ls_leaf_result *x, const ls_leaf_result *y)
 /* Nobody is accused on the word of a machine that does not agree with itself: the leaf is computed a second time. */
 static ls_status confirm(auditor *a, ls_error *err)
 {
+	ls_leaf theirs;
 	ls_leaf_result again = {.steps = 0};
 	ls_status status = replay_again(a, a->suspect_leaf, &again, err);
 	char text[sizeof a->out->text];
 	bool matches;
 	if (status != LS_OK || is_same_result(&a->suspect, &again))
 		return status;
-	matches = !again.forgery.found && !difference(ls_run_leaf(a->run, a->suspect_leaf), &again.leaf, text, sizeof text);
+	status = ls_run_read_leaf(a->run, a->suspect_leaf, &theirs, err);
+	if (status != LS_OK)
+		return status;
+	matches = !again.forgery.found && !difference(&theirs, &again.leaf, text, sizeof text);
 	return ls_error_set(err, LS_ERR_NONCONFORMING,
 	                    "step %llu: this machine computed it twice, with two results; the second is %s\n"
 	                    "  hint: no verdict: the memory or processor here is not to be trusted; audit on another machine, or with --guard",

@@ -48,7 +48,7 @@ static ls_status check_kept(const ls_run *run, const uint64_t *steps, size_t cou
                             ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t end = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	uint64_t end = ls_run_last_step(run);
 	if (!count || steps[0] != 0)
 		status = ls_run_read_snapshot(run, 0, exec, damage, err);
 	if (status == LS_OK && !damage->found && ls_run_complete(run) && count && steps[count - 1] != end)

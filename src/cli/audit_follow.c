@@ -17,7 +17,7 @@ ls_status ls_cli__follow_open(ls_cli_session *s, const ls_cli_args *args, const 
 	ls_status status;
 	*damage = (ls_damage){0};
 	do {
-		status = ls_run_open_live(&s->run, args->operand[0], damage, err);
+		status = ls_cli__open_run_anywhere(s, args, 0, true, damage, err);
 		if (status == LS_OK && !s->run && !damage->found)
 			pause_a_moment(); // its start is being written
 	} while (status == LS_OK && !s->run && !damage->found && !(cli->stop && cli->stop(cli->stop_context)));
@@ -57,7 +57,7 @@ ls_status ls_cli__follow_wait(ls_cli_follow *f, const ls_cli *cli, bool *grown, 
 			f->heads++;
 			break;
 		}
-		LS_TRY(ls_cli__follow_look(f, ls_run_leaf(f->run, before - 1)->step, err));
+		LS_TRY(ls_cli__follow_look(f, ls_run_last_step(f->run), err));
 		quiet = written ? 0 : quiet + 1;
 		pause_a_moment();
 	}

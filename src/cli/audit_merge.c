@@ -188,7 +188,7 @@ ls_status ls_cli__audit_merge(ls_audit_result *out, const ls_run *run, const cha
 	LS_TRY(ls_run_root(run, ls_run_leaves(run), &root, err));
 	LS_TRY(read_folder(&part, &count, run, &root, dir, err));
 	qsort(part, count, sizeof *part, by_first);
-	LS_TRY(check_cover(part, count, &used, ls_run_leaf(run, ls_run_leaves(run) - 1)->step, dir, err));
+	LS_TRY(check_cover(part, count, &used, ls_run_last_step(run), dir, err));
 	outcome = ls_alloc(used, sizeof *outcome);
 	if (!outcome) {
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for the verdicts of %zu parts", used);

@@ -2,10 +2,19 @@
 
 #include <stdlib.h>
 
+/* Whether a leaf ends with the step, so that a snapshot may lie there. */
+static bool ends_leaf(const ls_run *run, uint64_t step)
+{
+	uint64_t first, last = 0;
+	if (step)
+		ls_run_leaf_steps(run, ls_run_leaf_of_step(run, step), &first, &last);
+	return last == step;
+}
+
 ls_status ls_cli__parts_of(ls_cli_parts *out, const ls_run *run, ls_error *err)
 {
 	ls_status status;
-	uint64_t *steps = NULL, end = ls_run_leaf(run, ls_run_leaves(run) - 1)->step, next = 1;
+	uint64_t *steps = NULL, end = ls_run_last_step(run), next = 1;
 	size_t count = 0;
 	*out = (ls_cli_parts){0};
 	LS_TRY(ls_run_snapshots(run, &steps, &count, err));
@@ -16,7 +25,7 @@ ls_status ls_cli__parts_of(ls_cli_parts *out, const ls_run *run, ls_error *err)
 	}
 	for (size_t i = 0; i <= count; i++) {
 		uint64_t last = i < count ? steps[i] : end;
-		if (last < next || last > end || (i < count && ls_run_leaf(run, ls_run_leaf_of_step(run, last))->step != last))
+		if (last < next || last > end || (i < count && !ends_leaf(run, last)))
 			continue; // step 0, and what is no snapshot of this run: reading it will say so
 		out->part[out->count++] = (ls_cli_part){next, last};
 		next = last + 1;

@@ -148,8 +148,11 @@ void ls_cli__progress_end(ls_cli_progress *p);
 
 /* ---- what several commands open ---- */
 
+struct ls_remote;
+
 typedef struct ls_cli_session {
 	ls_run *run;
+	struct ls_remote *remote; /* where the run is served, if it is */
 	ls_job *job;
 	ls_job_plan *plan;
 	ls_platform *platform;
@@ -183,6 +186,12 @@ ls_status ls_cli__check_platform_name(const char *name, ls_error *err);
 ls_status ls_cli__open_platform_named(ls_platform **out, const ls_cli_args *args, const char *name, ls_error *err);
 /* Opens operand `index` as a run. Damage is left to the caller, `s->run` may then be NULL. */
 ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index, ls_damage *damage, ls_error *err);
+/* The same where the operand may also be the address of a served run, which needs the command's options --ca and --timeout; with
+ * `live` it is opened as far as its newest head goes, and is NULL without damage where there is none yet. */
+ls_status ls_cli__open_run_anywhere(ls_cli_session *s, const ls_cli_args *args, int index, bool live, ls_damage *damage, ls_error *err);
+#define LS_CLI__OPTIONS_REMOTE                                                                                         \
+	{.name = "ca", .argument = "FILE", .help = "of a served run: the certificates (PEM) to trust", .fallback_text = "the system's"}, \
+	{.name = "timeout", .argument = "SECONDS", .help = "of a served run: how long the server may be silent", .fallback = "15"}
 /* Reads the newest snapshot of a run into the executor of its step program; `*step` says which. One that does not verify is
  * damage. */
 ls_status ls_cli__load_last(const ls_run *run, ls_exec *exec, uint64_t *step, ls_damage *damage, ls_error *err);

@@ -26,6 +26,7 @@ static const ls_cli_option options[] = {
 	{.name = "guard", .help = "check in each step that memory holds what was written, and stop where it does not"},
 	{.name = "merge", .argument = "DIR", .help = "replay nothing: join the verdicts of --steps and --json that lie in DIR/*.json"},
 	{.name = "follow", .help = "go along with a run that is being trained, until it ends"},
+	LS_CLI__OPTIONS_REMOTE,
 	{.name = NULL},
 };
 
@@ -44,11 +45,11 @@ static ls_status read_steps(ls_audit_options *out, const ls_cli_args *args, ls_e
 /* The run must reach as far as the question. */
 static ls_status check_steps(const ls_audit_options *o, const ls_cli_args *args, const ls_run *run, ls_error *err)
 {
-	const ls_leaf *last = ls_run_leaf(run, ls_run_leaves(run) - 1);
+	uint64_t last = ls_run_last_step(run);
 	char expected[96];
-	if (o->last <= last->step && o->first <= last->step)
+	if (o->last <= last && o->first <= last)
 		return LS_OK;
-	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last->step);
+	ls_error_set(err, LS_OK, "at most step %llu, the last of this run", (unsigned long long)last);
 	memcpy(expected, err->text, sizeof expected - 1);
 	expected[sizeof expected - 1] = 0;
 	return ls_cli__usage(err, "--steps", ls_cli__value(args, "steps"), expected, NULL);
@@ -158,7 +159,7 @@ done:
 
 static void take_damage(struct report *r, const ls_damage *damage)
 {
-	r->result.verdict = LS_VERDICT_DAMAGED;
+	r->result.verdict = damage->withheld ? LS_VERDICT_WITHHELD : LS_VERDICT_DAMAGED;
 	r->result.has_bad_step = damage->has_step;
 	r->result.first_bad_step = damage->step;
 	memcpy(r->result.file, damage->file, sizeof r->result.file);
@@ -288,7 +289,7 @@ static const char *words_of(const struct report *r)
 	case LS_VERDICT_FORGED_LOG: return "the rounding log names a value that no honest platform can reach";
 	case LS_VERDICT_DAMAGED: return "the run is not what its own root says";
 	case LS_VERDICT_NOT_REPRODUCIBLE: return "a plain run came out differently, and nobody can be blamed";
-	case LS_VERDICT_WITHHELD: return "leaves that a head promises are not there";
+	case LS_VERDICT_WITHHELD: return strcmp(a->file, "leaves") ? "the run's head promises what is not given" : "leaves that a head promises are not there";
 	}
 	return "";
 }
@@ -499,7 +500,7 @@ static void describe_run(struct report *r, const ls_run *run)
 	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
 	r->opened = true;
 	r->job = *ls_run_job_id(run);
-	r->steps = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	r->steps = ls_run_last_step(run);
 	r->plain = spec->arithmetic.mode == LS_JOB_PLAIN;
 	r->logged = ls_job_keeps_log(spec);
 	r->uncertified = ls_job_uncertified(spec);
@@ -532,7 +533,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	LS_TRY(ls_cli__open_plan(s, args, ls_run_job(s->run), false, err));
 	if (r->workers == 1) // workers open theirs
 		LS_TRY(ls_cli__open_platform(s, args, err));
-	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step);
+	ls_cli__progress_start(&r->progress, cli, "audit", o->last ? o->last : ls_run_last_step(s->run));
 	o->on_step = on_step;
 	o->stop = on_stop;
 	o->context = r;
@@ -548,7 +549,7 @@ static ls_status replay(ls_cli *cli, const ls_cli_args *args, ls_cli_session *s,
 	else
 		status = ls_audit(s->run, s->plan, s->platform, o, &r->result, r->ops ? add_op : NULL, err);
 	ls_cli__progress_end(&r->progress);
-	r->steps = ls_run_leaf(s->run, ls_run_leaves(s->run) - 1)->step;
+	r->steps = ls_run_last_step(s->run);
 	r->diverged = r->result.verdict == LS_VERDICT_MATCH && !ls_run_complete(s->run) && !is_partial(r);
 done:
 	return status;
@@ -633,7 +634,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	if (r.followed)
 		LS_TRY(ls_cli__follow_open(&s, args, cli, &damage, err));
 	else
-		LS_TRY(ls_cli__open_run(&s, args, 0, &damage, err));
+		LS_TRY(ls_cli__open_run_anywhere(&s, args, 0, false, &damage, err));
 	if (damage.found)
 		take_damage(&r, &damage);
 	else if (ls_cli__given(args, "plan"))
@@ -663,7 +664,7 @@ done:
 
 const ls_cli_command ls_cli__audit = {
 	.name = "audit",
-	.operands = "RUN",
+	.operands = "RUN|URL",
 	.operands_min = 1,
 	.operands_max = 1,
 	.summary = "replay a run here and compare it, bit by bit",

@@ -5,6 +5,7 @@ struct comparison {
 	const ls_run *left, *right;
 	bool differ, only_length;
 	uint64_t leaf; /* first that differs */
+	ls_leaf left_leaf, right_leaf; /* these, where both runs have one there */
 	uint64_t first, last; /* its steps; 0 for leaf 0 */
 	uint64_t state_step; /* last step of the first leaf whose states differ; meaningful where state_differs */
 	bool state_differs;
@@ -41,31 +42,41 @@ static void note_leaf(struct comparison *c, uint64_t leaf)
 		ls_run_leaf_steps(ls_run_leaves(c->left) > leaf ? c->left : c->right, leaf, &c->first, &c->last);
 }
 
-static void compare(struct comparison *c)
+static ls_status compare(struct comparison *c, ls_error *err)
 {
+	ls_status status = LS_OK;
 	uint64_t left = ls_run_leaves(c->left), right = ls_run_leaves(c->right), common = left < right ? left : right;
 	for (uint64_t i = 0; i < common && !c->state_differs; i++) {
-		const ls_leaf *a = ls_run_leaf(c->left, i), *b = ls_run_leaf(c->right, i);
-		if (!c->differ && leaf_differs(a, b))
+		ls_leaf a, b;
+		LS_TRY(ls_run_read_leaf(c->left, i, &a, err));
+		LS_TRY(ls_run_read_leaf(c->right, i, &b, err));
+		if (!c->differ && leaf_differs(&a, &b)) {
 			note_leaf(c, i);
-		c->state_differs = !ls_hash_equal(&a->state, &b->state);
-		c->state_step = a->step;
+			c->left_leaf = a;
+			c->right_leaf = b;
+		}
+		c->state_differs = !ls_hash_equal(&a.state, &b.state);
+		c->state_step = a.step;
 	}
 	c->only_length = !c->differ && left != right;
 	if (c->only_length)
 		note_leaf(c, common);
+	if (c->only_length && left > common)
+		LS_TRY(ls_run_read_leaf(c->left, common, &c->left_leaf, err));
+	if (c->only_length && right > common)
+		LS_TRY(ls_run_read_leaf(c->right, common, &c->right_leaf, err));
+done:
+	return status;
 }
 
 /* ---- JSON ---- */
 
-static json_t *side_json(const ls_run *run, uint64_t leaf)
+static json_t *side_json(const struct comparison *c, const ls_run *run, const ls_leaf *l)
 {
 	json_t *object;
-	const ls_leaf *l;
-	if (leaf >= ls_run_leaves(run))
+	if (!c->differ || c->leaf >= ls_run_leaves(run))
 		return json_null();
 	object = json_object();
-	l = ls_run_leaf(run, leaf);
 	ls_cli__put_uint(object, "step", l->step);
 	for (int f = 1; f < FIELDS; f++)
 		ls_cli__put_hash(object, field_name[f], field_of(l, f));
@@ -79,7 +90,7 @@ static json_t *fields_json(const struct comparison *c)
 	if (!c->differ || c->only_length)
 		return list;
 	for (int f = 0; f < FIELDS; f++)
-		if (field_differs(ls_run_leaf(c->left, c->leaf), ls_run_leaf(c->right, c->leaf), f))
+		if (field_differs(&c->left_leaf, &c->right_leaf, f))
 			json_array_append_new(list, json_string(field_name[f]));
 	return list;
 }
@@ -98,8 +109,8 @@ static void print_json(const struct comparison *c, const ls_hash root[2])
 	ls_cli__put_text(object, "field", c->only_length ? "length" : json_string_value(first));
 	json_object_set_new(object, "fields", fields);
 	json_object_set_new(object, "state_step", c->state_differs ? json_integer((json_int_t)c->state_step) : json_null());
-	json_object_set_new(object, "left", c->differ ? side_json(c->left, c->leaf) : json_null());
-	json_object_set_new(object, "right", c->differ ? side_json(c->right, c->leaf) : json_null());
+	json_object_set_new(object, "left", side_json(c, c->left, &c->left_leaf));
+	json_object_set_new(object, "right", side_json(c, c->right, &c->right_leaf));
 	ls_cli__emit(object);
 }
 
@@ -107,7 +118,7 @@ static void print_json(const struct comparison *c, const ls_hash root[2])
 
 static void print_fields(const ls_cli *cli, const struct comparison *c)
 {
-	const ls_leaf *a = ls_run_leaf(c->left, c->leaf), *b = ls_run_leaf(c->right, c->leaf);
+	const ls_leaf *a = &c->left_leaf, *b = &c->right_leaf;
 	char left[LS_HASH_HEX_SIZE], right[LS_HASH_HEX_SIZE];
 	if (a->step != b->step)
 		ls_cli__say(cli, "  step     left   %llu\n           right  %llu\n", (unsigned long long)a->step, (unsigned long long)b->step);
@@ -166,7 +177,7 @@ static ls_status run(ls_cli *cli, const ls_cli_args *args, int *code, ls_error *
 	}
 	c.left = side[0].run;
 	c.right = side[1].run;
-	compare(&c);
+	LS_TRY(compare(&c, err));
 	*code = c.differ ? LS_CLI__OTHER_VERDICT : LS_CLI__DONE;
 	if (cli->json)
 		print_json(&c, root);

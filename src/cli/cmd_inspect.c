@@ -4,7 +4,7 @@
 
 struct facts {
 	ls_hash root;
-	const ls_leaf *last;
+	ls_leaf last;
 	ls_log_statistics log;
 	ls_stages stages;
 	double seconds;
@@ -43,7 +43,7 @@ static ls_status gather(struct facts *f, ls_cli_session *s, ls_damage *damage, l
 {
 	uint64_t leaves = ls_run_leaves(s->run);
 	ls_status status;
-	f->last = ls_run_leaf(s->run, leaves - 1);
+	LS_TRY(ls_run_read_leaf(s->run, leaves - 1, &f->last, err));
 	LS_TRY(ls_run_root(s->run, leaves, &f->root, err));
 	LS_TRY(ls_run_snapshots(s->run, &f->snapshots, &f->snapshot_count, err));
 	LS_TRY(ls_run_read_metrics(s->run, add_line, f, err));
@@ -70,14 +70,14 @@ static void print_json(const struct facts *f, const ls_run *run)
 	const ls_job_spec *spec = ls_job_spec_of(ls_run_job(run));
 	json_t *object = json_object();
 	ls_cli__put_hash(object, "root", &f->root);
-	ls_cli__put_uint(object, "steps", f->last->step);
+	ls_cli__put_uint(object, "steps", f->last.step);
 	ls_cli__put_hash(object, "job", ls_run_job_id(run));
 	ls_cli__put_text(object, "name", spec->name);
 	ls_cli__put_text(object, "arch", spec->model.arch);
 	ls_cli__put_text(object, "mode", ls_cli__mode_text(spec));
 	ls_cli__put_bool(object, "uncertified", ls_job_uncertified(spec));
 	ls_cli__put_text(object, "platform", f->platform[0] ? f->platform : NULL);
-	ls_cli__put_hash(object, "state_root", &f->last->state);
+	ls_cli__put_hash(object, "state_root", &f->last.state);
 	ls_cli__put_hash(object, "run", ls_run_id_of(run));
 	ls_cli__put_uint(object, "log_bytes", f->log.bytes);
 	json_object_set_new(object, "log_entries", json_integer((json_int_t)f->log.entries));
@@ -125,12 +125,12 @@ static void print_text(const ls_cli *cli, const struct facts *f, const ls_run *r
 	char root[LS_HASH_HEX_SIZE], state[LS_HASH_HEX_SIZE], job[LS_HASH_HEX_SIZE], id[LS_HASH_HEX_SIZE];
 	char seconds[LS_CLI__AMOUNT_SIZE];
 	ls_hash_hex(root, &f->root);
-	ls_hash_hex(state, &f->last->state);
+	ls_hash_hex(state, &f->last.state);
 	ls_hash_hex(job, ls_run_job_id(run));
 	ls_hash_hex(id, ls_run_id_of(run));
 	ls_cli__say(cli, "name          %s (%s, %s%s)\njob           %s\nrun           %s\nroot          %s\nstate root    %s\n", spec->name,
 	            spec->model.arch, ls_cli__mode_text(spec), ls_cli__uncertified_text(spec), job, id, root, state);
-	ls_cli__say(cli, "steps         %llu of %llu in %llu leaves%s\n", (unsigned long long)f->last->step,
+	ls_cli__say(cli, "steps         %llu of %llu in %llu leaves%s\n", (unsigned long long)f->last.step,
 	            (unsigned long long)ls_run_binding(run)->steps, (unsigned long long)ls_run_leaves(run),
 	            ls_run_complete(run) ? "" : ", not complete");
 	if (f->platform[0])

@@ -250,7 +250,7 @@ static void hash_fact(ls_page *page, const char *what, const ls_hash *hash)
 static void write_verdict(struct report *r)
 {
 	const ls_run *run = r->session.run;
-	uint64_t steps = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	uint64_t steps = ls_run_last_step(run);
 	if (contradicted(r))
 		ls_page_banner(r->page, LS_PAGE_BAD, "An audit of this run did not match. See below what it found; `lockstep judge` decides "
 		               "who is right.");
@@ -300,17 +300,19 @@ static void write_log(struct report *r)
 	fact(r->page, "Rounding log", text);
 }
 
-static void write_result(struct report *r)
+static ls_status write_result(struct report *r, ls_error *err)
 {
+	ls_status status;
 	const ls_run *run = r->session.run;
-	const ls_leaf *last = ls_run_leaf(run, ls_run_leaves(run) - 1);
+	ls_leaf last;
 	char text[CELL];
+	LS_TRY(ls_run_read_leaf(run, ls_run_leaves(run) - 1, &last, err));
 	ls_page_heading(r->page, "What was done");
 	ls_page_table_begin(r->page, NULL, 2);
 	hash_fact(r->page, "Root", &r->root);
-	hash_fact(r->page, "State root", &last->state);
+	hash_fact(r->page, "State root", &last.state);
 	hash_fact(r->page, "Run", ls_run_id_of(run));
-	snprintf(text, sizeof text, "%llu", (unsigned long long)last->step);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)last.step);
 	fact(r->page, "Steps", text);
 	fact(r->page, "Platform (as the trainer says)", r->curves.platform);
 	fact(r->page, "Time in steps (as the trainer says)", ls_cli__seconds_text(text, r->curves.total_seconds));
@@ -321,6 +323,8 @@ static void write_result(struct report *r)
 		fact(r->page, "Accuracy", text);
 	}
 	ls_page_table_end(r->page);
+done:
+	return status;
 }
 
 static void write_curves(struct report *r)
@@ -337,18 +341,23 @@ static void write_curves(struct report *r)
 	                                   .count = c->count, .from_zero = true});
 }
 
-static void write_leaf(struct report *r, uint64_t i)
+static ls_status write_leaf(struct report *r, uint64_t i, ls_error *err)
 {
-	const ls_leaf *leaf = ls_run_leaf(r->session.run, i);
+	ls_leaf leaf;
 	char number[CELL], step[CELL], state[LS_HASH_HEX_SIZE];
+	ls_status status = ls_run_read_leaf(r->session.run, i, &leaf, err);
+	if (status != LS_OK)
+		return status;
 	snprintf(number, sizeof number, "%llu", (unsigned long long)i);
-	snprintf(step, sizeof step, "%llu", (unsigned long long)leaf->step);
-	ls_hash_hex(state, &leaf->state);
+	snprintf(step, sizeof step, "%llu", (unsigned long long)leaf.step);
+	ls_hash_hex(state, &leaf.state);
 	ls_page_table_row(r->page, (const char *const[]){number, step, state}, 3);
+	return LS_OK;
 }
 
-static void write_tree(struct report *r)
+static ls_status write_tree(struct report *r, ls_error *err)
 {
+	ls_status status = LS_OK;
 	uint64_t leaves = ls_run_leaves(r->session.run);
 	ls_page_heading(r->page, "The tree");
 	ls_page_paragraph(r->page, "The root is the head of a Merkle tree (RFC 9162, SHA-256) over %llu leaves. Leaf 0 ties it to job and run, "
@@ -359,9 +368,11 @@ static void write_tree(struct report *r)
 			ls_page_table_row(r->page, (const char *const[]){"…", "…", "…"}, 3);
 			i = leaves - LEAVES_SHOWN;
 		}
-		write_leaf(r, i);
+		LS_TRY(write_leaf(r, i, err));
 	}
 	ls_page_table_end(r->page);
+done:
+	return status;
 }
 
 static void write_claim(struct report *r, const struct claim *c)
@@ -412,9 +423,9 @@ static ls_status write_page(struct report *r, const char *path, ls_error *err)
 	LS_TRY(ls_page_open(&r->page, title, err));
 	write_verdict(r);
 	LS_TRY(write_order(r));
-	write_result(r);
+	LS_TRY(write_result(r, err));
 	write_curves(r);
-	write_tree(r);
+	LS_TRY(write_tree(r, err));
 	write_audits(r);
 	write_check(r);
 	LS_TRY(ls_page_finish(r->page, &text, &len, err));
@@ -427,7 +438,7 @@ done:
 
 static void print_result(const ls_cli *cli, const struct report *r, const char *path)
 {
-	uint64_t steps = ls_run_leaf(r->session.run, ls_run_leaves(r->session.run) - 1)->step;
+	uint64_t steps = ls_run_last_step(r->session.run);
 	json_t *object;
 	ls_cli__say(cli, "wrote %s: %llu steps, %zu audits, %zu evaluations\n", path, (unsigned long long)steps, r->claims, r->evals);
 	if (!cli->json)

@@ -1,6 +1,8 @@
 /* What several commands open, in one way: jobs, plans, platforms that pass their self-test, runs. */
 #include "cli/cli.h"
 
+#include <lockstep/remote.h>
+
 #include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -125,11 +127,28 @@ ls_status ls_cli__open_run(ls_cli_session *s, const ls_cli_args *args, int index
 	const char *dir = args->operand[index];
 	struct stat st;
 	if (strstr(dir, "://"))
-		return ls_cli__usage(err, dir, "an address", "the folder of a run", "runs served over a network are not in this version");
+		return ls_cli__usage(err, dir, "an address", "the folder of a run", "of the commands, lockstep audit reads served runs");
 	if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
 		return ls_error_input(err, dir, NULL, "a file", "the folder of a run", "lockstep verify reads single heads, jobs and envelopes");
 	*damage = (ls_damage){0};
 	return ls_run_open(&s->run, dir, damage, err);
+}
+
+ls_status ls_cli__open_run_anywhere(ls_cli_session *s, const ls_cli_args *args, int index, bool live, ls_damage *damage, ls_error *err)
+{
+	ls_http_options options = LS_HTTP_OPTIONS_INIT;
+	ls_status status;
+	uint64_t seconds;
+	if (!strstr(args->operand[index], "://"))
+		return live ? ls_run_open_live(&s->run, args->operand[index], damage, err) : ls_cli__open_run(s, args, index, damage, err);
+	LS_TRY(ls_cli__number(args, "timeout", 1, 3600, 0, &seconds, err));
+	options.timeout = (unsigned)seconds;
+	options.ca = ls_cli__value(args, "ca");
+	if (!s->remote)
+		LS_TRY(ls_remote_open(&s->remote, args->operand[index], &options, err));
+	LS_TRY(ls_remote_run(s->remote, live, &s->run, damage, err));
+done:
+	return status;
 }
 
 ls_status ls_cli__load_last(const ls_run *run, ls_exec *exec, uint64_t *step, ls_damage *damage, ls_error *err)
@@ -155,5 +174,6 @@ void ls_cli__close(ls_cli_session *s)
 	ls_plan_free(s->plan);
 	ls_job_free(s->job);
 	ls_run_free(s->run);
+	ls_remote_free(s->remote);
 	*s = (ls_cli_session){0};
 }

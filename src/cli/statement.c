@@ -55,7 +55,7 @@ ls_status ls_cli__begin_statement(ls_attestation *a, const ls_run *run, const ch
 	*a = (ls_attestation){.job = *ls_run_job_id(run), .run = *ls_run_id_of(run)};
 	memcpy(data.byte, ls_run_binding(run)->data, sizeof data.byte);
 	a->data = data;
-	a->steps = ls_run_leaf(run, ls_run_leaves(run) - 1)->step;
+	a->steps = ls_run_last_step(run);
 	snprintf(a->subject, sizeof a->subject, "%s", base_name(name));
 	snprintf(a->mode, sizeof a->mode, "%s", ls_cli__mode_text(ls_job_spec_of(ls_run_job(run))));
 	LS_TRY(ls_file_digest(&a->subject_digest, file, err));

@@ -284,13 +284,15 @@ static ls_status check_own_head(const ls_party *p, ls_error *err)
 	ls_hash root;
 	ls_tree tree;
 	ls_status status;
+	ls_leaf its;
 	ls_buf leaf;
 	ls_buf_init(&leaf, LS_LEAF_BYTES_MAX);
 	LS_TRY(ls_hasher_open(&hasher, 1, err));
 	ls_tree_init(&tree, hasher, 0);
 	for (uint64_t i = 0; i < head->size && i < ls_run_leaves(run); i++) {
 		ls_buf_reset(&leaf);
-		LS_TRY(ls_leaf_encode(&leaf, ls_run_leaf(run, i)));
+		LS_TRY(ls_run_read_leaf(run, i, &its, err));
+		LS_TRY(ls_leaf_encode(&leaf, &its));
 		ls_tree_push(&tree, leaf.data, leaf.len);
 	}
 	LS_TRY(ls_tree_head(&tree, &root));

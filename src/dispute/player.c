@@ -75,6 +75,7 @@ static ls_status put_leaf(ls_player *p, ls_buf *out, uint64_t index, bool bytes,
 	ls_status status = LS_OK;
 	uint64_t count = p->o.leaves ? p->o.leaves : ls_run_leaves(p->o.run);
 	ls_hash *hash = ls_alloc(count, sizeof *hash);
+	ls_leaf its;
 	ls_buf leaf;
 	ls_buf_init(&leaf, LS_LEAF_BYTES_MAX);
 	if (!hash) {
@@ -83,7 +84,8 @@ static ls_status put_leaf(ls_player *p, ls_buf *out, uint64_t index, bool bytes,
 	}
 	for (uint64_t i = 0; i < count; i++) {
 		ls_buf_reset(&leaf);
-		LS_TRY(ls_leaf_encode(&leaf, ls_run_leaf(p->o.run, i)));
+		LS_TRY(ls_run_read_leaf(p->o.run, i, &its, err));
+		LS_TRY(ls_leaf_encode(&leaf, &its));
 		LS_TRY(ls_dispute__hash(p, &leaf, &hash[i], err));
 		if (i == index && bytes)
 			ls_dispute__put_bytes(out, leaf.data, leaf.len);
@@ -201,6 +203,7 @@ static ls_status need_records(ls_player *p, const ls_game_view *v, ls_error *err
 	ls_status status = LS_OK;
 	bool committed = v->leaf < ls_run_leaves(p->o.run);
 	uint64_t first, last;
+	ls_leaf leaf;
 	lines l;
 	if (p->records)
 		return LS_OK;
@@ -215,7 +218,8 @@ static ls_status need_records(ls_player *p, const ls_game_view *v, ls_error *err
 	}
 	if (!committed)
 		goto done;
-	p->records[p->record_count - 1].state = ls_run_leaf(p->o.run, v->leaf)->state;
+	LS_TRY(ls_run_read_leaf(p->o.run, v->leaf, &leaf, err));
+	p->records[p->record_count - 1].state = leaf.state;
 	l = (lines){p->records, first, p->record_count};
 	LS_TRY(ls_run_read_metrics(p->o.run, take_line, &l, err));
 done:
@@ -275,16 +279,21 @@ done:
 
 ls_status ls_player_accuse(ls_player *p, bool *found, ls_error *err)
 {
+	ls_status status = LS_OK;
+	ls_leaf our, their;
 	uint64_t ours = ls_run_leaves(p->o.run), theirs = ls_run_leaves(p->o.trainer);
 	*found = false;
-	for (uint64_t i = 0; i < ours && i < theirs && !*found; i++)
-		if (runs_differ(ls_run_leaf(p->o.run, i), ls_run_leaf(p->o.trainer, i))) {
-			*found = true;
+	for (uint64_t i = 0; i < ours && i < theirs && !*found; i++) {
+		LS_TRY(ls_run_read_leaf(p->o.run, i, &our, err));
+		LS_TRY(ls_run_read_leaf(p->o.trainer, i, &their, err));
+		*found = runs_differ(&our, &their);
+		if (*found)
 			p->leaf = i;
-		}
+	}
 	if (!*found && ours < theirs && ls_plan_spec(p->o.plan)->arithmetic.mode == LS_JOB_LOGGED)
-		return look_for_forgery(p, ours, found, err);
-	return LS_OK;
+		LS_TRY(look_for_forgery(p, ours, found, err));
+done:
+	return status;
 }
 
 /* ---- turns ---- */
@@ -334,11 +343,17 @@ static ls_status turn_steps(ls_player *p, const ls_game_view *v, ls_buf *out, ls
 }
 
 /* The state root that this player said comes after the step. */
-static const ls_hash *claimed_state(const ls_player *p, const ls_game_view *v)
+static ls_status claimed_state(const ls_player *p, const ls_game_view *v, ls_hash *out, ls_error *err)
 {
-	if (v->step == 0)
-		return &ls_run_leaf(p->o.run, 0)->state;
-	return &p->records[v->step - first_of(p, v->leaf)].state;
+	ls_leaf start;
+	ls_status status = LS_OK;
+	if (v->step == 0) {
+		LS_TRY(ls_run_read_leaf(p->o.run, 0, &start, err));
+		*out = start.state;
+	} else
+		*out = p->records[v->step - first_of(p, v->leaf)].state;
+done:
+	return status;
 }
 
 /* Both in this order: executing the leaf for its records makes what was known of the step void. */
@@ -355,13 +370,16 @@ static ls_status turn_ops(ls_player *p, const ls_game_view *v, ls_buf *out, ls_e
 	ls_status status = need_step(p, v, err);
 	int ops = (int)v->ops;
 	bool prefix = v->entry_road && p->o.role == LS_ROLE_AUDITOR;
+	ls_hash claimed = {{0}};
 	ls_buf leaf;
 	ls_buf_init(&leaf, LEAF_MAX);
+	if (status == LS_OK && !prefix)
+		status = claimed_state(p, v, &claimed, err);
 	for (int i = 0; status == LS_OK && i < (prefix ? p->forgery.op : ops); i++) {
 		ls_hash hash = {{0}};
 		ls_buf_reset(&leaf);
 		if (i == ops - 1)
-			LS_TRY(ls_dispute__step_leaf(p, &leaf, v->step, i, claimed_state(p, v), err));
+			LS_TRY(ls_dispute__step_leaf(p, &leaf, v->step, i, &claimed, err));
 		else if (i < p->rerun.done)
 			LS_TRY(ls_dispute__step_leaf(p, &leaf, v->step, i, &p->rerun.root[i * LS_OP_OUTPUTS], err));
 		if (leaf.len)
@@ -406,6 +424,7 @@ static ls_status turn_op(ls_player *p, const ls_game_view *v, ls_buf *out, ls_er
 {
 	const ls_op *o = ls_program_op(ls_dispute__program(p, v->step), (int)v->op);
 	bool commits = v->op + 1 == v->ops;
+	ls_hash claimed;
 	ls_status status;
 	LS_TRY(need_step(p, v, err));
 	if (p->o.role == LS_ROLE_AUDITOR) {
@@ -413,8 +432,10 @@ static ls_status turn_op(ls_player *p, const ls_game_view *v, ls_buf *out, ls_er
 		if (!commits)
 			LS_TRY(put_inputs(p, v, out, err));
 	}
+	if (!v->entry_road && commits)
+		LS_TRY(claimed_state(p, v, &claimed, err));
 	for (int i = 0; !v->entry_road && i < o->output_count; i++)
-		ls_buf_bytes(out, commits ? claimed_state(p, v)->byte : p->rerun.root[(int)v->op * LS_OP_OUTPUTS + i].byte, LS_HASH_BYTES);
+		ls_buf_bytes(out, commits ? claimed.byte : p->rerun.root[(int)v->op * LS_OP_OUTPUTS + i].byte, LS_HASH_BYTES);
 done:
 	return status;
 }

@@ -167,8 +167,12 @@ static ls_status load_snapshot(ls_rerun *r, uint64_t leaf, uint64_t *at, ls_erro
 	while (count && !found) {
 		ls_damage damage = {0};
 		uint64_t step = steps[--count], its = ls_run_leaf_of_step(from, step);
-		if (its >= leaf || its >= ls_run_leaves(r->o->run) || its >= ls_run_leaves(from) ||
-		    !ls_hash_equal(&ls_run_leaf(r->o->run, its)->state, &ls_run_leaf(from, its)->state))
+		ls_leaf ours, theirs;
+		if (its >= leaf || its >= ls_run_leaves(r->o->run) || its >= ls_run_leaves(from))
+			continue;
+		LS_TRY(ls_run_read_leaf(r->o->run, its, &ours, err));
+		LS_TRY(ls_run_read_leaf(from, its, &theirs, err));
+		if (!ls_hash_equal(&ours.state, &theirs.state))
 			continue;
 		LS_TRY(ls_run_read_snapshot(from, step, r->exec[1], &damage, err));
 		found = !damage.found;

@@ -1,33 +1,11 @@
 // One row of an operand as contiguous FP32.
 #include "kernel/pack.h"
 
+#include "kernel/line.h"
+
 static int64_t smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
-}
-
-// Lines are short (a row of an image), where a call to memcpy costs more than the copy: whole pieces, the last of which
-// overlaps the one before.
-static inline void copy(float *dst, const float *src, int64_t n)
-{
-	enum { WIDE = 8, NARROW = 4 };
-	if (n >= WIDE) {
-		for (int64_t i = 0; i + WIDE < n; i += WIDE)
-			memcpy(dst + i, src + i, WIDE * sizeof *dst);
-		memcpy(dst + n - WIDE, src + n - WIDE, WIDE * sizeof *dst);
-	} else if (n >= NARROW) {
-		memcpy(dst, src, NARROW * sizeof *dst);
-		memcpy(dst + n - NARROW, src + n - NARROW, NARROW * sizeof *dst);
-	} else {
-		for (int64_t i = 0; i < n; i++)
-			dst[i] = src[i];
-	}
-}
-
-static inline void clear(float *dst, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		dst[i] = 0;
 }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high)
@@ -40,9 +18,9 @@ static void clear_masked(ls_mask mask, int64_t row, int64_t k0, int64_t k, float
 {
 	int64_t first = clamp((mask == LS_MASK_UPTO ? row + 1 : row) - k0, 0, k); // UPTO: the first that is no term; FROM: that is one
 	if (mask == LS_MASK_UPTO)
-		clear(dst + first, k - first);
+		ls_line_clear(dst + first, k - first);
 	else if (mask == LS_MASK_FROM)
-		clear(dst, first);
+		ls_line_clear(dst, first);
 }
 
 static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int64_t k0, int64_t k, float *dst)
@@ -53,7 +31,7 @@ static void fetch_strided(const ls_operand *o, const float *x, int64_t row, int6
 		const float *from = src + at * o->inner_stride;
 		run = smaller(k, o->inner - at);
 		if (o->inner_stride == 1)
-			copy(dst, from, run);
+			ls_line_copy(dst, from, run);
 		else
 			for (int64_t i = 0; i < run; i++)
 				dst[i] = from[i * o->inner_stride];
@@ -66,9 +44,9 @@ static void fetch_line(const ls_patches *p, const float *src, int64_t x, int64_t
 	if (p->step == 1 && p->divisor == 1) {
 		int64_t low = smaller(x < 0 ? -x : 0, run), high = p->width - x;
 		high = high > run ? run : high < low ? low : high;
-		clear(dst, low);
-		copy(dst + low, src + x + low, high - low);
-		clear(dst + high, run - high);
+		ls_line_clear(dst, low);
+		ls_line_copy(dst + low, src + x + low, high - low);
+		ls_line_clear(dst + high, run - high);
 		return;
 	}
 	if (p->divisor == 1) {
@@ -103,7 +81,7 @@ static void fetch_taps(const ls_patches *p, const float *x, int64_t row, int64_t
 		if (line)
 			fetch_line(p, line, ox * p->step + left, run, dst);
 		else
-			clear(dst, run);
+			ls_line_clear(dst, run);
 		if (++oy == p->out_height) {
 			oy = 0;
 			image += p->channels * plane;

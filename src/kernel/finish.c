@@ -1,5 +1,4 @@
 #include "kernel/finish.h"
-#include "kernel/pack.h"
 
 #include <stdlib.h>
 
@@ -146,44 +145,9 @@ struct tile {
 	const ls_sums *sums;
 	ls_finish_space *space;
 	int64_t sample_i, sample_j; // −1 where there is none
-	bool supports;              // those of its rows and columns are known
 	int64_t doubtful;           // elements so far that the test did not settle
 	bool units;                 // of its rows and columns are known
 };
-
-static int64_t support_words(const ls_product *p)
-{
-	return (p->terms + 63) / 64;
-}
-
-static void find_supports(struct tile *t)
-{
-	const ls_product *p = t->call->product;
-	const ls_sums *s = t->sums;
-	uint64_t *out = t->space->support;
-	for (int64_t i = 0; i < s->m; i++, out += support_words(p))
-		ls_kernel__support(&p->a, t->call->a, s->i0 + i, p->terms, t->space->factors, out);
-	for (int64_t j = 0; j < s->n; j++, out += support_words(p))
-		ls_kernel__support(&p->b, t->call->b, s->j0 + j, p->terms, t->space->factors, out);
-	t->supports = true;
-}
-
-// True only where no term is other than zero, and so E = 0. C = 0 proves that all factors are finite.
-static bool is_empty_sum(struct tile *t, int64_t i, int64_t j, double c)
-{
-	int64_t words = support_words(t->call->product);
-	const uint64_t *a, *b;
-	uint64_t common = 0;
-	if (c != 0 || !t->space->support)
-		return false;
-	if (!t->supports)
-		find_supports(t);
-	a = t->space->support + i * words;
-	b = t->space->support + (t->sums->m + j) * words;
-	for (int64_t w = 0; w < words; w++)
-		common |= a[w] & b[w];
-	return !common;
-}
 
 // Finding units reads m + n rows; computing an element exactly reads two.
 static bool is_certified(struct tile *t, int64_t i, int64_t j, double c, double bound)
@@ -203,7 +167,14 @@ static bool is_certified(struct tile *t, int64_t i, int64_t j, double c, double 
 static ls_bound_row bound_at(const struct tile *t, int64_t i, int64_t at)
 {
 	const ls_finish_space *s = t->space;
-	return (ls_bound_row){s->row[i], s->row_bias[i], s->column + at, s->column_bias + at};
+	const ls_findings *rows = t->sums->rows, *columns = t->sums->columns;
+	ls_bound_row b = {.row = s->row[i], .row_bias = s->row_bias[i], .column = s->column + at, .column_bias = s->column_bias + at};
+	if (rows->support) {
+		b.words = rows->words;
+		b.rows = (ls_support){rows->support + i, rows->stride};
+		b.columns = (ls_support){columns->support + at, columns->stride};
+	}
+	return b;
 }
 
 static double t_at(const struct tile *tile, double c, const ls_bound_row *b, int64_t k)
@@ -221,7 +192,7 @@ static int64_t test_on_grid(const struct tile *tile, float *out, const double *c
 		double t = t_at(tile, c[j], b, j);
 		out[j] = ls_round_f64(c[j], bits);
 		tile->space->hit[hits] = (uint32_t)j;
-		hits += ls_ambiguous(c[j], t, bits);
+		hits += ls_ambiguous(c[j], t, bits) && !ls_kernel__is_empty(b, j, c[j]);
 	}
 	return hits;
 }
@@ -242,6 +213,11 @@ static ls_status push(const struct tile *tile, int64_t i, int64_t j, double c, c
 	return ls_kernel__push_flag(&tile->space->flags, &flag);
 }
 
+static bool is_overwritten(const ls_product_call *call, int64_t row, int64_t column)
+{
+	return call->kept && column >= call->kept + row;
+}
+
 // Row i of the tile, n columns from number `at` on. `out` receives their values side by side.
 static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int64_t n)
 {
@@ -257,7 +233,7 @@ static ls_status test_run(struct tile *t, float *out, int64_t i, int64_t at, int
 	for (int64_t h = 0; h < hits && status == LS_OK; h++) {
 		uint32_t k = t->space->hit[h];
 		out[k] = ls_round_f64(c[k], t->call->bits);
-		if (is_empty_sum(t, i, at + k, c[k]))
+		if (is_overwritten(t->call, row, column + k))
 			continue;
 		if (!(sample && column + k == t->sample_j) && is_certified(t, i, at + k, c[k], t_at(t, c[k], &b, k)))
 			continue;
@@ -293,13 +269,13 @@ static void make_bounds(const ls_product_call *call, const ls_sums *s, ls_finish
 	ls_bias bias = call->product->bias;
 	ls_bound bound = call->bound;
 	for (int64_t i = 0; i < s->m; i++) {
-		space->row[i] = ls_bound_t(bound, ls_sqrt(s->row_squares[i]));
+		space->row[i] = ls_bound_t(bound, ls_sqrt(s->rows->squares[i]));
 		space->row_bias[i] = ls_bound_floor(bound);
 		if (bias == LS_BIAS_ROW)
 			space->row_bias[i] += ls_bound_t(bound, __builtin_fabs(call->bias[s->i0 + i]));
 	}
 	for (int64_t j = 0; j < s->n; j++)
-		space->column[j] = __builtin_sqrt(s->column_squares[j]); // one instruction, and so several at a time
+		space->column[j] = __builtin_sqrt(s->columns->squares[j]); // one instruction, and so several at a time
 	for (int64_t j = 0; j < s->n; j++)
 		space->column_bias[j] = bias != LS_BIAS_COLUMN ? 0 : ls_bound_t(bound, __builtin_fabs(call->bias[s->j0 + j]));
 }

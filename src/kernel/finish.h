@@ -15,7 +15,7 @@
 #define LS_KERNEL_FINISH_H
 
 #include "kernel/certificate.h"
-#include "kernel/table.h"
+#include "kernel/pack.h"
 
 #include <lockstep/kernel.h>
 
@@ -28,8 +28,8 @@ typedef struct ls_sums {
 	int64_t i0, j0, m, n;
 	const double *c; /* element (i, j) at c[(i−i0)·ldc + j−j0] */
 	int64_t ldc;
-	const double *row_squares;    /* Σa², m of them; in mode plain unused */
-	const double *column_squares; /* Σb², n of them */
+	const ls_findings *rows, *columns; /* Σa² of the m rows, Σb² of the n columns, and where their factors are not zero, or NULL;
+	                                    * in mode plain unused */
 } ls_sums;
 
 /* Room to work in, and the flags that are found. */
@@ -38,8 +38,6 @@ typedef struct ls_finish_space {
 	double *column, *column_bias; /* these and the next at least n */
 	float *value;
 	uint32_t *hit;
-	uint64_t *support; /* words for the supports of m rows and n columns, or NULL: not looked at */
-	float *factors;    /* as many as there are terms, where `support` is given */
 	ls_flag_list flags;
 	ls_certificate certificate;
 } ls_finish_space;

@@ -9,8 +9,9 @@ enum {
 struct worker {
 	double *memory; // everything below is cut from it
 	size_t capacity;
-	double *a, *b, *c, *total, *spare, *row_squares, *column_squares;
-	ls_pack_space *pack;
+	double *a, *b, *c, *total, *spare;
+	ls_findings rows, columns; // of the tile; NULL where nobody asks
+	ls_pack *pack;             // of a, and of b
 	ls_finish_space finish;
 	ls_status status;
 };
@@ -23,6 +24,7 @@ struct ls_gemm {
 	struct worker *worker;
 	ls_spread spread;
 	ls_pinned pinned;
+	ls_image image_a, image_b;
 };
 
 // One product in progress.
@@ -130,7 +132,6 @@ struct piece {
 static void add_by_panels(const struct job *job, struct worker *w, const struct piece *p, const ls_block *block)
 {
 	const ls_gemm *g = job->gemm;
-	double *squares = job->call->test ? w->column_squares : NULL;
 	ls_block part = *block;
 	ls_layout one = *p->columns;
 	part.columns = &one;
@@ -138,7 +139,7 @@ static void add_by_panels(const struct job *job, struct worker *w, const struct 
 	for (int64_t q = 0; q < p->columns->panels; q++) {
 		int64_t column = ls_kernel__panel_row(p->columns, q);
 		one.rows = ls_kernel__panel_row(p->columns, q + 1) - column;
-		ls_kernel__pack_panel(&g->table->wide, &job->b, p->j0, p->columns, q, p->k0, p->k, w->b, squares, w->pack);
+		ls_kernel__pack_panel(&w->pack[1], p->j0, p->columns, q, w->b, &w->columns);
 		part.c = block->c + column;
 		g->engine->multiply(g->engine, g->table, &part);
 	}
@@ -148,14 +149,16 @@ static void add_block(const struct job *job, struct worker *w, const struct piec
 {
 	const ls_gemm *g = job->gemm;
 	const ls_engine *e = g->engine;
-	bool test = job->call->test;
 	ls_block block = {.rows = p->rows, .columns = p->columns, .a = w->a, .b = w->b, .c = c, .ldc = ldc, .spare = w->spare, .add = add};
-	block.k = ls_kernel__pack(&g->table->wide, &job->a, p->i0, p->rows, p->k0, p->k, w->a, test ? w->row_squares : NULL, w->pack);
+	ls_kernel__pack_begin(&w->pack[0], &g->table->wide, &job->a, p->k0, p->k);
+	ls_kernel__pack_begin(&w->pack[1], &g->table->wide, &job->b, p->k0, p->k);
+	block.k = w->pack[0].all;
+	ls_kernel__pack_rows(&w->pack[0], p->i0, p->rows, w->a, &w->rows);
 	if (!e->joined && !job->call->fp32) {
 		add_by_panels(job, w, p, &block);
 		return;
 	}
-	ls_kernel__pack(&g->table->wide, &job->b, p->j0, p->columns, p->k0, p->k, w->b, test ? w->column_squares : NULL, w->pack);
+	ls_kernel__pack_rows(&w->pack[1], p->j0, p->columns, w->b, &w->columns);
 	(job->call->fp32 ? e->multiply32 : e->multiply)(e, g->table, &block);
 }
 
@@ -185,11 +188,13 @@ static void run_tile(void *context, int64_t index, int worker)
 	int64_t n = p->columns - j0 < job->tiles.columns ? p->columns - j0 : job->tiles.columns;
 	ls_layout rows = row_layout(job->gemm, m), columns = column_layout(job->gemm, n);
 	ls_sums sums = {.i0 = i0, .j0 = j0, .m = m, .n = n, .ldc = ls_kernel__layout_lanes(&columns),
-	                .row_squares = w->row_squares, .column_squares = w->column_squares};
+	                .rows = &w->rows, .columns = &w->columns};
 	if (w->status != LS_OK)
 		return;
-	memset(w->row_squares, 0, (size_t)m * sizeof(double));
-	memset(w->column_squares, 0, (size_t)n * sizeof(double));
+	if (job->call->test) {
+		memset(w->rows.squares, 0, (size_t)m * sizeof(double));
+		memset(w->columns.squares, 0, (size_t)n * sizeof(double));
+	}
 	sum_tile(job, w, (struct piece){.i0 = i0, .j0 = j0, .rows = &rows, .columns = &columns}, sums.ldc);
 	sums.c = w->c;
 	w->status = ls_kernel__finish(job->gemm->table, job->call, &sums, &w->finish);
@@ -210,6 +215,14 @@ static bool looks_at_supports(const ls_product_call *call)
 	return call->test && call->product->bias == LS_BIAS_NONE && call->product->terms <= LS_SUPPORT_TERMS_MAX;
 }
 
+static ls_findings cut_findings(struct worker *w, size_t *used, const ls_product_call *call, int64_t rows)
+{
+	ls_findings f = {.words = ls_kernel__divide_up(call->product->terms, 64), .stride = rows + LS_PANEL_LANES};
+	f.squares = call->test ? cut(w, used, rows + LS_PANEL_LANES) : NULL;
+	f.support = looks_at_supports(call) ? (uint64_t *)cut(w, used, (rows + LS_PANEL_LANES) * f.words) : NULL;
+	return f;
+}
+
 static size_t lay_out(struct worker *w, const struct job *job)
 {
 	const ls_engine *e = job->gemm->engine;
@@ -220,20 +233,14 @@ static size_t lay_out(struct worker *w, const struct job *job)
 	w->c = cut(w, &used, m * n);
 	w->total = ls_kernel__divide_up(job->call->product->terms, e->block) > e->group ? cut(w, &used, m * n) : NULL;
 	w->spare = e->spare ? cut(w, &used, m * n) : NULL;
-	w->row_squares = cut(w, &used, m + LS_PANEL_LANES);
-	w->column_squares = cut(w, &used, n + LS_PANEL_LANES);
+	w->rows = cut_findings(w, &used, job->call, m);
+	w->columns = cut_findings(w, &used, job->call, n);
 	w->finish.row = cut(w, &used, m);
 	w->finish.row_bias = cut(w, &used, m);
 	w->finish.column = cut(w, &used, n);
 	w->finish.column_bias = cut(w, &used, n);
 	w->finish.value = (float *)cut(w, &used, (n + 1) / 2);
 	w->finish.hit = (uint32_t *)cut(w, &used, (n + 1) / 2);
-	if (looks_at_supports(job->call)) {
-		w->finish.support = (uint64_t *)cut(w, &used, (m + n) * ls_kernel__divide_up(job->call->product->terms, 64));
-		w->finish.factors = (float *)cut(w, &used, ls_kernel__divide_up(job->call->product->terms, 2));
-	} else {
-		w->finish.support = NULL;
-	}
 	return used;
 }
 
@@ -270,7 +277,7 @@ ls_status ls_kernel__gemm_open(ls_gemm **out, const ls_kernel_table *table, cons
 	g->workers = ls_pool_threads(pool);
 	g->worker = ls_alloc((size_t)g->workers, sizeof *g->worker);
 	for (int i = 0; g->worker && i < g->workers; i++)
-		if (!(g->worker[i].pack = ls_alloc(1, sizeof *g->worker[i].pack)))
+		if (!(g->worker[i].pack = ls_alloc(2, sizeof *g->worker[i].pack)))
 			break;
 	if (!g->worker || !g->worker[g->workers - 1].pack) {
 		ls_kernel__gemm_free(g);
@@ -292,6 +299,8 @@ void ls_kernel__gemm_free(ls_gemm *g)
 	ls_free(g->worker);
 	ls_kernel__spread_free(&g->spread);
 	ls_kernel__pinned_free(&g->pinned);
+	ls_kernel__image_free(&g->image_a);
+	ls_kernel__image_free(&g->image_b);
 	ls_free(g);
 }
 
@@ -309,6 +318,12 @@ static ls_status gather(ls_gemm *g, const ls_product_call *call)
 	return status;
 }
 
+// A product's operands in another form, and what describes them.
+struct operands {
+	ls_operand a, b;
+	ls_source from_a, from_b;
+};
+
 // Taps of a kernel of one pixel at every position are rows of a plane each.
 static ls_operand simplest(const ls_operand *o)
 {
@@ -321,10 +336,29 @@ static ls_operand simplest(const ls_operand *o)
 	                    .outer_stride = p->channels * plane, .inner_stride = 1};
 }
 
+/* The operands as they are packed: in their simplest form, and patches inside their images. */
+static ls_status prepare(ls_gemm *g, const ls_product_call *call, struct operands *o, ls_error *err)
+{
+	const ls_product *p = call->product;
+	bool extra = p->bias != LS_BIAS_NONE;
+	ls_status status;
+	o->a = simplest(&p->a);
+	o->b = simplest(&p->b);
+	o->from_a = (ls_source){&o->a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
+	o->from_b = (ls_source){&o->b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
+	LS_TRY(ls_kernel__image_surround(&g->image_a, &o->a, &o->from_a.x, o->a.kind == LS_OPERAND_PATCHES ? p->rows : p->terms, g->pool, err));
+	LS_TRY(ls_kernel__image_surround(&g->image_b, &o->b, &o->from_b.x, o->b.kind == LS_OPERAND_PATCHES ? p->columns : p->terms, g->pool, err));
+done:
+	return status;
+}
+
 static ls_status run_pinned(ls_gemm *g, const ls_product_call *call, const ls_kept *kept, ls_error *err)
 {
-	ls_operand a = simplest(&call->product->a), b = simplest(&call->product->b);
-	return ls_kernel__pinned_run(&g->pinned, g->table, call, &a, &b, kept, g->pool, err);
+	struct operands o;
+	ls_status status = prepare(g, call, &o, err);
+	if (status == LS_OK)
+		status = ls_kernel__pinned_run(&g->pinned, g->table, call, &o.from_a, &o.from_b, kept, g->pool, err);
+	return status;
 }
 
 static ls_status run_part(void *context, const ls_product_call *part, const ls_kept *kept, ls_error *err)
@@ -336,16 +370,16 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 {
 	const ls_product *p = call->product;
 	struct job job = {.gemm = g, .call = call};
-	ls_operand a = simplest(&p->a), b = simplest(&p->b);
-	bool extra = p->bias != LS_BIAS_NONE;
+	struct operands o;
 	ls_status status = LS_OK;
-	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, extra), err));
+	LS_TRY(ls_kernel__check_call(call, ls_kernel__engine_depth(g->engine, p->terms, p->bias != LS_BIAS_NONE), err));
 	if (ls_kernel__is_spread(p))
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
 	if (call->pinned)
 		return run_pinned(g, call, NULL, err);
-	job.a = (ls_source){&a, call->a, p->terms, extra, p->bias == LS_BIAS_ROW ? call->bias : NULL};
-	job.b = (ls_source){&b, call->b, p->terms, extra, p->bias == LS_BIAS_COLUMN ? call->bias : NULL};
+	LS_TRY(prepare(g, call, &o, err));
+	job.a = o.from_a;
+	job.b = o.from_b;
 	job.tiles = ls_kernel__tiles(p, &(ls_tile_wish){g->workers, g->table->mr, g->table->nr, TILE_ROWS, TILE_COLUMNS, TILE_ELEMENTS});
 	for (int i = 0; i < g->workers; i++)
 		LS_TRY(reserve_worker(&g->worker[i], &job, err));

@@ -20,6 +20,7 @@
 #define LS_KERNEL_GEMM_H
 
 #include "kernel/finish.h"
+#include "kernel/image.h"
 #include "kernel/pack.h"
 #include "kernel/pinned.h"
 #include "kernel/spread.h"

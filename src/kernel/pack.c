@@ -1,6 +1,6 @@
 #include "kernel/pack.h"
 
-enum { RUN_MIN = 16 }; // shorter runs are copied together first
+#include "kernel/image.h"
 
 ls_layout ls_kernel__layout(int64_t rows, int width, int lanes, bool balanced, bool joined)
 {
@@ -26,168 +26,154 @@ int64_t ls_kernel__layout_lanes(const ls_layout *l)
 	return ls_kernel__panel_row(l, l->panels - 1) + ls_kernel__panel_lanes(l, l->panels - 1);
 }
 
+// ---- where the elements of an operand lie: a row's offset and a term's, added ----
+
+static void strided_terms(const ls_operand *o, int64_t k, int64_t count, int64_t *out)
+{
+	int64_t inner = k % o->inner, base = k / o->inner * o->outer_stride;
+	for (int64_t i = 0; i < count; i++) {
+		out[i] = base + inner * o->inner_stride;
+		if (++inner == o->inner) {
+			inner = 0;
+			base += o->outer_stride;
+		}
+	}
+}
+
+// Of tap (0, 0) of a channel 0, at positions first … first+count−1.
+static void positions(const ls_patches *p, int64_t first, int64_t count, int64_t *out)
+{
+	int64_t x = first % p->out_width, y = first / p->out_width % p->out_height, plane = p->height * p->width;
+	int64_t image = first / p->out_width / p->out_height * p->channels * plane + p->offset * p->width + p->offset + p->skew;
+	for (int64_t i = 0; i < count; i++) {
+		out[i] = image + (y * p->width + x) * p->step;
+		if (++x < p->out_width)
+			continue;
+		x = 0;
+		if (++y == p->out_height) {
+			y = 0;
+			image += p->channels * plane;
+		}
+	}
+}
+
+static void taps(const ls_patches *p, int64_t first, int64_t count, int64_t *out)
+{
+	int64_t x = first % p->kernel_width, y = first / p->kernel_width % p->kernel_height, plane = p->height * p->width;
+	int64_t channel = first / p->kernel_width / p->kernel_height * plane;
+	for (int64_t i = 0; i < count; i++) {
+		out[i] = channel + (y * p->width + x) * p->tap;
+		if (++x < p->kernel_width)
+			continue;
+		x = 0;
+		if (++y == p->kernel_height) {
+			y = 0;
+			channel += plane;
+		}
+	}
+}
+
+static void row_offsets(const ls_operand *o, int64_t row, int n, int64_t *out)
+{
+	if (o->kind == LS_OPERAND_PATCHES)
+		positions(&o->patches, row, n, out);
+	else if (o->kind == LS_OPERAND_PATCHES_T)
+		taps(&o->patches, row, n, out);
+	else
+		for (int r = 0; r < n; r++)
+			out[r] = (row + r) * o->row_stride;
+}
+
+static void term_offsets(const ls_operand *o, int64_t k, int64_t count, int64_t *out)
+{
+	if (o->kind == LS_OPERAND_PATCHES)
+		taps(&o->patches, k, count, out);
+	else if (o->kind == LS_OPERAND_PATCHES_T)
+		positions(&o->patches, k, count, out);
+	else
+		strided_terms(o, k, count, out);
+}
+
+static bool is_direct(const ls_operand *o)
+{
+	if (o->kind == LS_OPERAND_STRIDED)
+		return !o->slicing.rows && o->mask == LS_MASK_NONE;
+	return ls_kernel__is_inside(&o->patches);
+}
+
+static bool side_by_side(const int64_t *offset, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+		if (offset[i] != offset[0] + i)
+			return false;
+	return true;
+}
+
+static bool is_near(const int64_t *offset, int64_t n)
+{
+	for (int64_t i = 1; i < n; i++)
+		if (offset[i] < offset[0] || offset[i] > offset[0] + 15)
+			return false;
+	return true;
+}
+
+static void find_groups(ls_terms *t)
+{
+	static const int cost[] = {[LS_GROUP_RUN] = 4, [LS_GROUP_NEAR] = 5, [LS_GROUP_HALVES] = 6, [LS_GROUP_SCATTERED] = 16};
+	int64_t sum = 0, groups = (t->count + LS_GROUP_TERMS - 1) / LS_GROUP_TERMS;
+	for (int64_t g = 0; g < groups; g++) {
+		const int64_t *offset = t->offset + g * LS_GROUP_TERMS;
+		int64_t n = t->count - g * LS_GROUP_TERMS;
+		ls_group group = LS_GROUP_SCATTERED;
+		n = n < LS_GROUP_TERMS ? n : LS_GROUP_TERMS;
+		if (side_by_side(offset, n))
+			group = LS_GROUP_RUN;
+		else if (is_near(offset, n))
+			group = LS_GROUP_NEAR;
+		else if (n == LS_GROUP_TERMS && side_by_side(offset, 4) && side_by_side(offset + 4, 4))
+			group = LS_GROUP_HALVES;
+		t->group[g] = (uint8_t)group;
+		sum += cost[group];
+	}
+	t->cost = (int)(sum / groups);
+}
+
+void ls_kernel__pack_begin(ls_pack *pack, const ls_packers *packers, const ls_source *source, int64_t k0, int64_t k)
+{
+	pack->packers = packers;
+	pack->source = source;
+	pack->k0 = k0;
+	pack->k = pack->terms.count = k;
+	pack->all = k + (source->extra && k0 + k == source->terms);
+	pack->direct = is_direct(source->operand);
+	if (pack->direct)
+		term_offsets(source->operand, k0, k, pack->terms.offset);
+	for (int64_t i = 0; i < k && !pack->direct; i++)
+		pack->terms.offset[i] = i;
+	find_groups(&pack->terms);
+}
+
+// ---- panels ----
+
+static void pack_strip(ls_pack *pack, int64_t row, const ls_panel *p)
+{
+	const ls_source *s = pack->source;
+	int64_t offset[LS_PANEL_LANES];
+	if (pack->direct) {
+		row_offsets(s->operand, row, p->n, offset);
+		pack->packers->pack(p, s->x, offset, &pack->terms);
+		return;
+	}
+	for (int r = 0; r < p->n; r++) {
+		offset[r] = r * LS_BLOCK_TERMS;
+		ls_kernel__fetch(s->operand, s->x, row + r, pack->k0, pack->k, pack->stage[r]);
+	}
+	pack->packers->pack(p, pack->stage[0], offset, &pack->terms);
+}
+
 static void *element(const ls_packers *packers, void *dst, int64_t number)
 {
 	return (char *)dst + (size_t)number * packers->size;
-}
-
-// Rows side by side in memory: copy, one run of constant stride at a time.
-static void pack_side_by_side(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0,
-                              ls_panel p)
-{
-	int64_t left = p.k;
-	while (left > 0) {
-		int64_t at = k0 % o->inner, run = o->inner - at < left ? o->inner - at : left;
-		p.k = run;
-		packers->copy(&p, x + row + k0 / o->inner * o->outer_stride + at * o->inner_stride, o->inner_stride);
-		p.dst = element(packers, p.dst, run * p.ld);
-		k0 += run;
-		left -= run;
-	}
-}
-
-// Rows that are contiguous along k for runs long enough to be transposed where they lie.
-static void pack_runs(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0, ls_panel p)
-{
-	const float *rows[LS_PANEL_LANES];
-	int64_t left = p.k;
-	while (left > 0) {
-		int64_t at = k0 % o->inner, run = o->inner - at < left ? o->inner - at : left;
-		const float *from = x + row * o->row_stride + k0 / o->inner * o->outer_stride + at;
-		for (int r = 0; r < p.w; r++)
-			rows[r] = from + r * o->row_stride;
-		p.k = run;
-		packers->transpose(&p, rows);
-		p.dst = element(packers, p.dst, run * p.ld);
-		k0 += run;
-		left -= run;
-	}
-}
-
-// Rows that are made contiguous along k, where they are not.
-static void pack_rows(const ls_packers *packers, const ls_operand *o, const float *x, int64_t row, int64_t k0,
-                      const ls_panel *p, ls_pack_space *space)
-{
-	const float *rows[LS_PANEL_LANES];
-	bool direct = o->kind == LS_OPERAND_STRIDED && o->inner_stride == 1 && k0 % o->inner + p->k <= o->inner;
-	for (int r = 0; r < p->w; r++) {
-		rows[r] = space->stage[r];
-		if (r >= p->n)
-			memset(space->stage[r], 0, (size_t)p->k * sizeof(float));
-		else if (direct)
-			rows[r] = x + (row + r) * o->row_stride + k0 / o->inner * o->outer_stride + k0 % o->inner;
-		else
-			ls_kernel__fetch(o, x, row + r, k0, p->k, space->stage[r]);
-	}
-	packers->transpose(p, rows);
-}
-
-// Lanes of a panel that lie on one line of one image: their elements are side by side for every tap.
-struct segment {
-	int lane, count;
-	int64_t image, y, x; // offset of the image; coordinates of the first lane for tap (0, 0)
-};
-
-static int find_segments(const ls_patches *p, int64_t row, int n, struct segment *out)
-{
-	int count = 0, most = p->step == 1 && p->divisor == 1 ? n : 1;
-	int64_t ox = row % p->out_width, oy = row / p->out_width % p->out_height;
-	int64_t image = row / p->out_width / p->out_height * p->channels * p->height * p->width;
-	for (int lane = 0; lane < n;) {
-		int64_t run = p->out_width - ox;
-		run = run < n - lane ? run : n - lane;
-		run = run < most ? run : most;
-		out[count++] = (struct segment){lane, (int)run, image, oy * p->step + p->offset, ox * p->step + p->offset + p->skew};
-		lane += (int)run;
-		ox += run;
-		if (ox == p->out_width) {
-			ox = 0;
-			if (++oy == p->out_height) {
-				oy = 0;
-				image += p->channels * p->height * p->width;
-			}
-		}
-	}
-	return count;
-}
-
-// Appends what a segment reads for the tap that moves it by (dy, dx), joined to the entry before where that lies alike.
-static int32_t add_tap(ls_patch_plan *plan, int32_t first, int32_t end, const ls_patches *p, const struct segment *s,
-                       int64_t dy, int64_t dx, int64_t channel_offset)
-{
-	int64_t y = s->y + dy, x = s->x + dx, low = 0, high = s->count, offset;
-	uint32_t mask;
-	if (p->divisor != 1) {
-		if (y < 0 || x < 0 || y % p->divisor || x % p->divisor)
-			return end;
-		y /= p->divisor;
-		x /= p->divisor;
-	}
-	if (y < 0 || y >= p->height)
-		return end;
-	if (x < 0)
-		low = -x;
-	if (x + high > p->width)
-		high = p->width - x;
-	if (low >= high)
-		return end;
-	offset = s->image + channel_offset + y * p->width + x - s->lane;
-	mask = ((UINT32_C(1) << high) - (UINT32_C(1) << low)) << s->lane;
-	if (end > first && plan->tap[end - 1].offset == offset) {
-		plan->tap[end - 1].mask |= mask;
-		return end;
-	}
-	plan->tap[end] = (ls_tap){offset, mask};
-	return end + 1;
-}
-
-static void make_plan(ls_patch_plan *plan, const ls_patches *p, int64_t row, int n, int64_t k0, int64_t k)
-{
-	struct segment segment[LS_PANEL_LANES];
-	int segments = find_segments(p, row, n, segment);
-	int64_t taps = p->kernel_height * p->kernel_width, tap = k0 % taps, channel = k0 / taps;
-	int64_t ky = tap / p->kernel_width, kx = tap % p->kernel_width;
-	int32_t end = 0;
-	plan->plane = p->height * p->width;
-	plan->slots = taps < k ? taps : k;
-	for (int64_t slot = 0; slot < plan->slots; slot++) {
-		int32_t first = plan->start[slot] = end;
-		for (int s = 0; s < segments; s++)
-			end = add_tap(plan, first, end, p, &segment[s], ky * p->tap, kx * p->tap, channel * plan->plane);
-		if (++kx == p->kernel_width) {
-			kx = 0;
-			if (++ky == p->kernel_height) {
-				ky = 0;
-				channel++;
-			}
-		}
-	}
-	plan->start[plan->slots] = end;
-}
-
-// Patches of one pixel, on one line or on lines that join: plain rows, a plane apart.
-static bool is_one_run(const ls_patch_plan *plan, int n)
-{
-	return plan->slots == 1 && plan->start[1] == 1 && plan->tap[0].mask == (UINT32_C(1) << n) - 1;
-}
-
-static void pack_panel(const ls_packers *packers, const ls_source *s, int64_t row, int64_t k0, const ls_panel *p,
-                       ls_pack_space *space)
-{
-	const ls_operand *o = s->operand;
-	if (o->kind == LS_OPERAND_PATCHES) {
-		make_plan(&space->plan, &o->patches, row, p->n, k0, p->k);
-		if (is_one_run(&space->plan, p->n))
-			packers->copy(p, s->x + space->plan.tap[0].offset, space->plan.plane);
-		else
-			packers->expand(p, s->x, &space->plan);
-	} else if (o->kind == LS_OPERAND_STRIDED && o->row_stride == 1 && (o->inner_stride != 1 || p->n > 1)) {
-		pack_side_by_side(packers, o, s->x, row, k0, *p);
-	} else if (o->kind == LS_OPERAND_STRIDED && o->inner_stride == 1 && o->inner >= RUN_MIN && p->n == p->w) {
-		pack_runs(packers, o, s->x, row, k0, *p);
-	} else {
-		pack_rows(packers, o, s->x, row, k0, p, space);
-	}
 }
 
 static void pack_bias(const ls_packers *packers, const ls_source *s, int64_t row, const ls_panel *p, void *dst)
@@ -201,42 +187,32 @@ static void pack_bias(const ls_packers *packers, const ls_source *s, int64_t row
 	}
 }
 
-static int smaller(int a, int b)
+static int clamp(int v, int low, int high)
 {
-	return a < b ? a : b;
+	return v < low ? low : v > high ? high : v;
 }
 
 // A panel of more lanes than a packer takes is written in strips, one beside the other.
-static void pack_one(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t i, int64_t k0,
-                     int64_t k, void *dst, double *squares, ls_pack_space *space)
+void ls_kernel__pack_panel(ls_pack *pack, int64_t row0, const ls_layout *l, int64_t panel, void *dst, const ls_findings *f)
 {
-	int64_t row = ls_kernel__panel_row(l, i);
-	int n = (int)(ls_kernel__panel_row(l, i + 1) - row), w = ls_kernel__panel_lanes(l, i);
-	int64_t ld = l->joined ? l->rows : w;
+	const ls_packers *packers = pack->packers;
+	int64_t row = ls_kernel__panel_row(l, panel);
+	int n = (int)(ls_kernel__panel_row(l, panel + 1) - row), w = ls_kernel__panel_lanes(l, panel);
 	for (int lane = 0; lane < w; lane += packers->lanes, row += packers->lanes) {
-		ls_panel p = {.dst = element(packers, dst, lane), .ld = ld, .n = smaller(n - lane, packers->lanes),
-		              .w = smaller(w - lane, packers->lanes), .k = k, .squares = squares ? squares + row : NULL};
-		p.n = p.n < 0 ? 0 : p.n;
-		pack_panel(packers, s, row0 + row, k0, &p, space);
-		if (s->extra && k0 + k == s->terms)
-			pack_bias(packers, s, row0 + row, &p, element(packers, p.dst, k * p.ld));
+		ls_panel p = {.dst = element(packers, dst, lane), .ld = l->joined ? l->rows : w, .n = clamp(n - lane, 0, packers->lanes),
+		              .w = clamp(w - lane, 0, packers->lanes), .stride = f->stride};
+		p.squares = f->squares ? f->squares + row : NULL;
+		p.support = f->support ? f->support + pack->k0 / 64 * f->stride + row : NULL;
+		pack_strip(pack, row0 + row, &p);
+		if (pack->all > pack->k)
+			pack_bias(packers, pack->source, row0 + row, &p, element(packers, p.dst, pack->k * p.ld));
 	}
 }
 
-int64_t ls_kernel__pack_panel(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t panel,
-                              int64_t k0, int64_t k, void *dst, double *squares, ls_pack_space *space)
+void ls_kernel__pack_rows(ls_pack *pack, int64_t row0, const ls_layout *l, void *dst, const ls_findings *f)
 {
-	pack_one(packers, s, row0, l, panel, k0, k, dst, squares, space);
-	return k + (s->extra && k0 + k == s->terms);
-}
-
-int64_t ls_kernel__pack(const ls_packers *packers, const ls_source *s, int64_t row0, const ls_layout *l, int64_t k0, int64_t k,
-                        void *dst, double *squares, ls_pack_space *space)
-{
-	int64_t all = k + (s->extra && k0 + k == s->terms);
 	for (int64_t i = 0; i < l->panels; i++) {
 		int64_t row = ls_kernel__panel_row(l, i);
-		pack_one(packers, s, row0, l, i, k0, k, element(packers, dst, l->joined ? row : row * all), squares, space);
+		ls_kernel__pack_panel(pack, row0, l, i, element(pack->packers, dst, l->joined ? row : row * pack->all), f);
 	}
-	return all;
 }

@@ -32,22 +32,34 @@ int ls_kernel__panel_lanes(const ls_layout *layout, int64_t panel);
 /* Lanes of all panels together: what a block of k terms needs is k times this. */
 int64_t ls_kernel__layout_lanes(const ls_layout *layout);
 
-/* What packing needs to work with: one per worker. */
-typedef struct ls_pack_space {
+/* Terms k0 … k0+k−1 of an operand, and the bias term behind them if that is the end of the terms. One per worker and
+ * operand; large. */
+typedef struct ls_pack {
+	const ls_packers *packers;
+	const ls_source *source;
+	int64_t k0, k;
+	int64_t all;  /* terms with the bias */
+	bool direct;  /* terms.offset counts from a row's place in the tensor; else rows are fetched to `stage` first */
+	ls_terms terms;
 	float stage[LS_PANEL_LANES][LS_BLOCK_TERMS];
-	ls_patch_plan plan;
-} ls_pack_space;
+} ls_pack;
 
-/* Packs rows row0 … row0+layout.rows−1, terms k0 … k0+k−1, and the bias term behind them if that is the end of the
- * terms. Panel p begins at number panel_row(p)·K of dst, K the terms with bias (joined: at panel_row(p)); dst has room for
- * LS_PACK_SPILL numbers more. Adds the squares of row r to squares[r], r < layout.rows (which has room for LS_PANEL_LANES
- * more), unless NULL; the bias is no part of them. Returns K. */
-int64_t ls_kernel__pack(const ls_packers *packers, const ls_source *source, int64_t row0, const ls_layout *layout, int64_t k0,
-                        int64_t k, void *dst, double *squares, ls_pack_space *space);
+/* What packing finds out about rows, by their number in the layout. Arrays have room for LS_PANEL_LANES rows more; each may
+ * be NULL. */
+typedef struct ls_findings {
+	double *squares;   /* the row's squares are added to its number; the bias is no part of them */
+	uint64_t *support; /* row r: support[k/64 · stride + r], see ls_panel */
+	int64_t stride, words;
+} ls_findings;
+
+void ls_kernel__pack_begin(ls_pack *pack, const ls_packers *packers, const ls_source *source, int64_t k0, int64_t k);
+
+/* Packs rows row0 … row0+layout.rows−1. Panel p begins at number panel_row(p)·all of dst (joined: at panel_row(p)). */
+void ls_kernel__pack_rows(ls_pack *pack, int64_t row0, const ls_layout *layout, void *dst, const ls_findings *findings);
 
 /* The same for panel number `panel` alone, which begins at dst. */
-int64_t ls_kernel__pack_panel(const ls_packers *packers, const ls_source *source, int64_t row0, const ls_layout *layout,
-                              int64_t panel, int64_t k0, int64_t k, void *dst, double *squares, ls_pack_space *space);
+void ls_kernel__pack_panel(ls_pack *pack, int64_t row0, const ls_layout *layout, int64_t panel, void *dst,
+                           const ls_findings *findings);
 
 /* Row `row` of an operand, terms k0 … k0+k−1, as FP32; zero where there is no term. */
 void ls_kernel__fetch(const ls_operand *operand, const float *x, int64_t row, int64_t k0, int64_t k, float *dst);

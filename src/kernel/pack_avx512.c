@@ -1,127 +1,283 @@
+/* Panels of FP64 and FP32, sixteen lanes at a time. A panel is read in one of two ways, whichever takes fewer instructions.
+ * By rows: the lanes' offsets fall into a few windows of at most 32 numbers; for every term a window is loaded and permuted into
+ * its lanes. By terms: eight terms of every row are loaded, and blocks of 8 × 8 are transposed.
+ */
 #include "kernel/table.h"
 #include "kernel/transpose8.h"
 
-// Lanes 0…7 and 8…15 of a panel, with the masks of the lanes that are written.
-struct lanes {
-	__mmask8 low, high;
-	__m512d low_squares, high_squares;
+enum { LANES = LS_PANEL_LANES, HALF = LANES / 2, WINDOW = 2 * LANES };
+#define INLINE static inline __attribute__((always_inline))
+
+// ---- where terms go; `wide` is a constant in every call ----
+
+struct sink {
+	const ls_panel *p;
+	__m512d low, high; // sums of squares of lanes 0…7 and 8…15
+	int64_t exact;     // from this term on, nothing may be written behind lane w
+	__mmask16 lanes;   // w of them
+	uint16_t *nonzero; // which lanes of a term are
 };
 
-static struct lanes lanes_begin(const ls_panel *p)
+// Masked stores are many times as slow as plain ones on some processors. Where panels lie one behind the other, what is written
+// behind a term's lanes is overwritten by the next one's, up to the last few.
+static int64_t first_exact(const ls_panel *p, int64_t terms)
 {
-	uint32_t mask = (UINT32_C(1) << p->w) - 1;
-	struct lanes l = {(__mmask8)mask, (__mmask8)(mask >> 8), _mm512_setzero_pd(), _mm512_setzero_pd()};
-	if (p->squares) {
-		l.low_squares = _mm512_maskz_loadu_pd(l.low, p->squares);
-		l.high_squares = _mm512_maskz_loadu_pd(l.high, p->squares + 8);
+	int whole = p->w > HALF ? LANES : HALF, reach = (whole + p->w - 1) / p->w;
+	if (p->w == whole)
+		return terms;
+	return p->ld == p->w && terms >= reach ? terms + 1 - reach : 0;
+}
+
+INLINE void sink_begin(const bool wide, struct sink *s, const ls_panel *p, int64_t terms, uint16_t *nonzero)
+{
+	s->nonzero = nonzero;
+	s->p = p;
+	s->exact = first_exact(p, terms);
+	s->lanes = (__mmask16)((UINT32_C(1) << p->w) - 1);
+	s->low = s->high = _mm512_setzero_pd();
+	if (wide && p->squares) {
+		s->low = _mm512_maskz_loadu_pd((__mmask8)s->lanes, p->squares);
+		s->high = _mm512_maskz_loadu_pd((__mmask8)(s->lanes >> HALF), p->squares + HALF);
 	}
-	return l;
 }
 
-static void lanes_end(const struct lanes *l, const ls_panel *p)
+INLINE void put_wide(struct sink *s, int64_t k, __m512 v)
 {
-	if (!p->squares)
-		return;
-	_mm512_mask_storeu_pd(p->squares, l->low, l->low_squares);
-	_mm512_mask_storeu_pd(p->squares + 8, l->high, l->high_squares);
+	const ls_panel *p = s->p;
+	double *dst = (double *)p->dst + k * p->ld;
+	__m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+	if (k < s->exact) {
+		_mm512_storeu_pd(dst, low);
+		if (p->w > HALF)
+			_mm512_storeu_pd(dst + HALF, high);
+	} else {
+		_mm512_mask_storeu_pd(dst, (__mmask8)s->lanes, low);
+		_mm512_mask_storeu_pd(dst + HALF, (__mmask8)(s->lanes >> HALF), high);
+	}
+	if (p->squares) {
+		s->low = _mm512_fmadd_pd(low, low, s->low);
+		s->high = _mm512_fmadd_pd(high, high, s->high);
+	}
+	if (p->support)
+		s->nonzero[k] = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
 }
 
-// Masked stores are several times as slow as plain ones on some processors.
-static inline __attribute__((always_inline)) void store(double *dst, __mmask8 mask, __m512d x)
+INLINE void put_narrow(struct sink *s, int64_t k, __m512 v)
 {
-	if (mask == 0xff)
-		_mm512_storeu_pd(dst, x);
+	float *dst = (float *)s->p->dst + k * s->p->ld;
+	if (k >= s->exact)
+		_mm512_mask_storeu_ps(dst, s->lanes, v);
+	else if (s->p->w > HALF)
+		_mm512_storeu_ps(dst, v);
 	else
-		_mm512_mask_storeu_pd(dst, mask, x);
+		_mm256_storeu_ps(dst, _mm512_castps512_ps256(v));
 }
 
-static inline __attribute__((always_inline)) void put_low(struct lanes *l, double *dst, __m256 v)
+INLINE void put(const bool wide, struct sink *s, int64_t k, __m512 v)
 {
-	__m512d x = _mm512_cvtps_pd(v);
-	store(dst, l->low, x);
-	l->low_squares = _mm512_fmadd_pd(x, x, l->low_squares);
+	if (wide)
+		put_wide(s, k, v);
+	else
+		put_narrow(s, k, v);
 }
 
-static inline __attribute__((always_inline)) void put_high(struct lanes *l, double *dst, __m256 v)
+// Bit r of nonzero[k] becomes bit k of row r's words.
+static void turn_support(const ls_panel *p, uint16_t *nonzero, int64_t terms)
 {
-	__m512d x = _mm512_cvtps_pd(v);
-	store(dst + 8, l->high, x);
-	l->high_squares = _mm512_fmadd_pd(x, x, l->high_squares);
+	for (int64_t k = terms; k % 64; k++)
+		nonzero[k] = 0;
+	for (int64_t k = 0; k < terms; k += 64) {
+		__m512i first = _mm512_loadu_si512(nonzero + k), second = _mm512_loadu_si512(nonzero + k + 32);
+		for (int r = 0; r < p->n; r++) {
+			__m512i bit = _mm512_set1_epi16((short)(1 << r));
+			uint64_t low = _mm512_test_epi16_mask(first, bit), high = _mm512_test_epi16_mask(second, bit);
+			p->support[k / 64 * p->stride + r] = high << 32 | low;
+		}
+	}
 }
 
-static inline __attribute__((always_inline)) void put(struct lanes *l, double *dst, __m512 v)
+INLINE void sink_end(const bool wide, struct sink *s, int64_t terms)
 {
-	put_low(l, dst, _mm512_castps512_ps256(v));
-	if (l->high)
-		put_high(l, dst, _mm512_extractf32x8_ps(v, 1));
+	if (wide && s->p->squares) {
+		_mm512_mask_storeu_pd(s->p->squares, (__mmask8)s->lanes, s->low);
+		_mm512_mask_storeu_pd(s->p->squares + HALF, (__mmask8)(s->lanes >> HALF), s->high);
+	}
+	if (wide && s->p->support)
+		turn_support(s->p, s->nonzero, terms);
 }
 
-static void copy(const ls_panel *p, const float *src, int64_t stride)
+// ---- by rows ----
+
+// Lanes that lie within a window, which begins at `offset`.
+struct window {
+	__m512i index;         // of each lane's number in the window
+	int64_t offset;
+	__mmask16 lanes;
+	__mmask16 first, rest; // numbers that are needed of the two halves
+	bool plain;            // lane r is number r
+};
+
+static struct window make_window(const int64_t *row, int lane, int end, int64_t least)
 {
-	struct lanes l = lanes_begin(p);
-	__mmask16 mask = (__mmask16)((UINT32_C(1) << p->n) - 1);
-	double *dst = p->dst;
-	for (int64_t k = 0; k < p->k; k++, src += stride, dst += p->ld)
-		put(&l, dst, _mm512_maskz_loadu_ps(mask, src));
-	lanes_end(&l, p);
+	struct window w = {.offset = least, .lanes = (__mmask16)((UINT32_C(1) << end) - (UINT32_C(1) << lane)), .plain = true};
+	int32_t index[LANES] = {0};
+	uint32_t numbers = 0;
+	for (int r = lane; r < end; r++) {
+		index[r] = (int32_t)(row[r] - least);
+		numbers |= UINT32_C(1) << index[r];
+		w.plain &= index[r] == r;
+	}
+	w.index = _mm512_loadu_si512(index);
+	w.first = (__mmask16)numbers;
+	w.rest = (__mmask16)(numbers >> LANES);
+	return w;
 }
 
-// Eight rows, of which all but the first `w` are ignored.
-static inline __attribute__((always_inline)) __m512d turn(const ls_panel *p, const float *const *row, int w,
-                                                          double *dst, __mmask8 mask, __m512d squares)
+static int find_windows(const int64_t *row, int n, struct window *out)
 {
-	__m256 v[8];
-	for (int64_t k = 0; k < p->k; k += 8) {
-		int left = p->k - k < 8 ? (int)(p->k - k) : 8;
-		__mmask8 have = (__mmask8)((1u << left) - 1);
+	int count = 0;
+	for (int lane = 0, end; lane < n; lane = end) {
+		int64_t least = row[lane], most = least;
+		for (end = lane + 1; end < n; end++) {
+			int64_t low = row[end] < least ? row[end] : least, high = row[end] > most ? row[end] : most;
+			if (high - low >= WINDOW)
+				break;
+			least = low;
+			most = high;
+		}
+		out[count++] = make_window(row, lane, end, least);
+	}
+	return count;
+}
+
+static int cost_of_windows(const struct window *window, int count)
+{
+	int cost = 0;
+	for (int i = 0; i < count; i++)
+		cost += window[i].plain ? 1 : window[i].rest ? 4 : 3;
+	return cost;
+}
+
+INLINE __m512 read_window(const struct window *w, const float *x)
+{
+	__m512 v = _mm512_maskz_loadu_ps(w->first, x + w->offset);
+	if (w->rest) // well predicted: it is the same for all terms
+		return _mm512_maskz_permutex2var_ps(w->lanes, v, w->index, _mm512_maskz_loadu_ps(w->rest, x + w->offset + LANES));
+	return _mm512_maskz_permutexvar_ps(w->lanes, w->index, v);
+}
+
+// `count` is a constant in most calls.
+INLINE void read_windows(const bool wide, struct sink *s, const float *x, const ls_terms *terms, const struct window *window,
+                         const int count)
+{
+	for (int64_t k = 0; k < terms->count; k++) {
+		const float *at = x + terms->offset[k];
+		__m512 v = read_window(&window[0], at);
+		for (int i = 1; i < count; i++)
+			v = _mm512_or_ps(v, read_window(&window[i], at));
+		put(wide, s, k, v);
+	}
+}
+
+INLINE void by_rows(const bool wide, struct sink *s, const float *x, const ls_terms *terms, const struct window *window, int count)
+{
+	if (count == 1 && window->plain)
+		for (int64_t k = 0; k < terms->count; k++)
+			put(wide, s, k, _mm512_maskz_loadu_ps(window->lanes, x + window->offset + terms->offset[k]));
+	else if (count == 1)
+		read_windows(wide, s, x, terms, window, 1);
+	else if (count == 2)
+		read_windows(wide, s, x, terms, window, 2);
+	else
+		read_windows(wide, s, x, terms, window, count);
+}
+
+// ---- by terms ----
+
+// Eight terms, of which there are `have`, of one row.
+INLINE __m256 read_group(const float *x, const int64_t *offset, ls_group group, __m512i index, __mmask16 numbers, int have)
+{
+	float v[LS_GROUP_TERMS] = {0};
+	switch (group) {
+	case LS_GROUP_RUN: return _mm256_maskz_loadu_ps((__mmask8)numbers, x + offset[0]);
+	case LS_GROUP_NEAR:
+		return _mm512_castps512_ps256(_mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps(numbers, x + offset[0])));
+	case LS_GROUP_HALVES:
+		return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + offset[0])), _mm_loadu_ps(x + offset[4]), 1);
+	default:
+		for (int i = 0; i < have; i++)
+			v[i] = x[offset[i]];
+		return _mm256_loadu_ps(v);
+	}
+}
+
+// Which numbers behind the first a group reads, and each term's among them; 0 for terms that there are not.
+INLINE __mmask16 find_index(const int64_t *offset, int have, __m512i *index)
+{
+	__m512i at = _mm512_maskz_loadu_epi64((__mmask8)((1u << have) - 1), offset);
+	at = _mm512_maskz_sub_epi64((__mmask8)((1u << have) - 1), at, _mm512_set1_epi64(offset[0]));
+	*index = _mm512_zextsi256_si512(_mm512_cvtepi64_epi32(at));
+	return (__mmask16)_mm512_reduce_or_epi64(_mm512_sllv_epi64(_mm512_set1_epi64(1), at));
+}
+
+INLINE void read_eight(__m256 v[8], const ls_panel *p, const float *x, const int64_t *row, int first, const int64_t *offset,
+                       ls_group group, int have)
+{
+	__m512i index = _mm512_setzero_si512();
+	__mmask16 numbers = group <= LS_GROUP_NEAR ? find_index(offset, have, &index) : 0;
 #pragma GCC unroll 8
-		for (int r = 0; r < 8; r++)
-			v[r] = _mm256_maskz_loadu_ps(have, row[r < w ? r : 0] + k);
-		transpose8(v);
+	for (int r = 0; r < 8; r++)
+		v[r] = first + r < p->n ? read_group(x + row[first + r], offset, group, index, numbers, have) : _mm256_setzero_ps();
+	transpose8(v);
+}
+
+INLINE void by_terms(const bool wide, const bool high, struct sink *s, const float *x, const int64_t *row, const ls_terms *terms)
+{
+	for (int64_t k = 0; k < terms->count; k += LS_GROUP_TERMS) {
+		int have = terms->count - k < LS_GROUP_TERMS ? (int)(terms->count - k) : LS_GROUP_TERMS;
+		ls_group group = (ls_group)terms->group[k / LS_GROUP_TERMS];
+		__m256 a[8], b[8];
+		read_eight(a, s->p, x, row, 0, terms->offset + k, group, have);
+		if (high)
+			read_eight(b, s->p, x, row, HALF, terms->offset + k, group, have);
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++) {
-			if (i >= left)
+			if (i >= have)
 				break;
-			__m512d x = _mm512_cvtps_pd(v[i]);
-			store(dst + (k + i) * p->ld, mask, x);
-			squares = _mm512_fmadd_pd(x, x, squares);
+			__m512 v = _mm512_zextps256_ps512(a[i]);
+			put(wide, s, k + i, high ? _mm512_insertf32x8(v, b[i], 1) : v);
 		}
 	}
-	return squares;
 }
 
-static void transpose(const ls_panel *p, const float *const *row)
+INLINE void pack(const bool wide, const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
 {
-	struct lanes l = lanes_begin(p);
-	l.low_squares = turn(p, row, p->w, p->dst, l.low, l.low_squares);
-	if (l.high)
-		l.high_squares = turn(p, row + 8, p->w - 8, (double *)p->dst + 8, l.high, l.high_squares);
-	lanes_end(&l, p);
+	struct window window[LANES];
+	uint16_t nonzero[LS_BLOCK_TERMS];
+	struct sink s;
+	int count = find_windows(row, p->n, window);
+	sink_begin(wide, &s, p, terms->count, nonzero);
+	if (count && cost_of_windows(window, count) <= terms->cost * (p->n > HALF ? 2 : 1))
+		by_rows(wide, &s, x, terms, window, count);
+	else if (p->w > HALF)
+		by_terms(wide, true, &s, x, row, terms);
+	else
+		by_terms(wide, false, &s, x, row, terms);
+	sink_end(wide, &s, terms->count);
 }
 
-static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
+static void pack_wide(const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
 {
-	struct lanes l = lanes_begin(p);
-	double *dst = p->dst;
-	int64_t slot = 0;
-	uintptr_t base = (uintptr_t)x; // lane 0 may lie before the tensor; only lanes of the mask are read
-	for (int64_t k = 0; k < p->k; k++, dst += p->ld) {
-		__m512 v = _mm512_setzero_ps();
-		for (int32_t e = plan->start[slot]; e < plan->start[slot + 1]; e++) {
-			const ls_tap *tap = &plan->tap[e];
-			const void *from = (const void *)(base + (uintptr_t)(tap->offset * (int64_t)sizeof(float)));
-			v = _mm512_mask_loadu_ps(v, (__mmask16)tap->mask, from);
-		}
-		put(&l, dst, v);
-		if (++slot == plan->slots) {
-			slot = 0;
-			base += (uintptr_t)plan->plane * sizeof(float);
-		}
-	}
-	lanes_end(&l, p);
+	pack(true, p, x, row, terms);
+}
+
+static void pack_narrow(const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
+{
+	pack(false, p, x, row, terms);
 }
 
 void ls_kernel__pack_avx512(ls_kernel_table *t)
 {
-	t->wide = (ls_packers){sizeof(double), LS_PANEL_LANES, copy, transpose, expand};
+	t->wide = (ls_packers){sizeof(double), LANES, pack_wide};
+	t->narrow = (ls_packers){sizeof(float), LANES, pack_narrow};
 }

@@ -14,7 +14,7 @@ struct ls_pinned_worker {
 	float *memory; // everything below up to `pack` is cut from it
 	size_t capacity;
 	float *a, *b, *c, *value;
-	ls_pack_space *pack;
+	ls_pack *pack; // of a, and of b
 	ls_finish_space found; // only its list of flags
 	ls_status status;
 };
@@ -56,11 +56,16 @@ static void add_block(const struct tile *t, int64_t k0, int64_t k)
 	const ls_pinned_kernels *kernels = &t->job->table->pinned;
 	const ls_packers *packers = &t->job->table->narrow;
 	struct ls_pinned_worker *w = t->w;
-	int64_t terms = ls_kernel__pack(packers, &t->job->a, t->i0, &t->rows, k0, k, w->a, NULL, w->pack);
+	const ls_findings none = {0};
+	int64_t terms;
+	ls_kernel__pack_begin(&w->pack[0], packers, &t->job->a, k0, k);
+	ls_kernel__pack_begin(&w->pack[1], packers, &t->job->b, k0, k);
+	terms = w->pack[0].all;
+	ls_kernel__pack_rows(&w->pack[0], t->i0, &t->rows, w->a, &none);
 	for (int64_t q = 0; q < t->columns.panels; q++) {
 		float *c = w->c + ls_kernel__panel_row(&t->columns, q);
 		int n = ls_kernel__panel_lanes(&t->columns, q);
-		ls_kernel__pack_panel(packers, &t->job->b, t->j0, &t->columns, q, k0, k, w->b, NULL, w->pack);
+		ls_kernel__pack_panel(&w->pack[1], t->j0, &t->columns, q, w->b, &none);
 		for (int64_t p = 0; p < t->rows.panels; p++) {
 			int64_t row = ls_kernel__panel_row(&t->rows, p);
 			kernels->tile(ls_kernel__panel_lanes(&t->rows, p), n, terms, w->a + row * terms, w->b, c + row * t->ldc, t->ldc, k0 > 0);
@@ -143,8 +148,8 @@ static size_t lay_out(struct ls_pinned_worker *w, const struct job *job)
 {
 	int64_t terms = LS_PINNED_BLOCK + 1, nr = job->table->pinned.nr;
 	size_t used = 0;
-	w->a = cut(w, &used, job->tiles.rows * terms + LS_PACK_SPILL);
-	w->b = cut(w, &used, nr * terms + LS_PACK_SPILL);
+	w->a = cut(w, &used, job->tiles.rows * terms);
+	w->b = cut(w, &used, nr * terms);
 	w->c = cut(w, &used, job->tiles.rows * (job->tiles.columns + nr));
 	w->value = cut(w, &used, job->tiles.columns);
 	return used;
@@ -154,7 +159,7 @@ static bool reserve_worker(struct ls_pinned_worker *w, const struct job *job)
 {
 	size_t need = lay_out(&(struct ls_pinned_worker){0}, job);
 	if (!w->pack)
-		w->pack = ls_alloc(1, sizeof *w->pack);
+		w->pack = ls_alloc(2, sizeof *w->pack);
 	if (need > w->capacity) {
 		ls_free(w->memory);
 		w->memory = ls_alloc(need, sizeof *w->memory);
@@ -193,20 +198,13 @@ static ls_status gather(const ls_pinned *s, ls_flag_list *flags, ls_error *err)
 	return status;
 }
 
-static ls_source source(const struct ls_product_call *call, const ls_operand *o, const float *x, ls_bias side)
-{
-	const ls_product *p = call->product;
-	return (ls_source){o, x, p->terms, p->bias != LS_BIAS_NONE, p->bias == side ? call->bias : NULL};
-}
-
-ls_status ls_kernel__pinned_run(ls_pinned *s, const ls_kernel_table *table, const ls_product_call *call, const ls_operand *a,
-                                const ls_operand *b, const ls_kept *kept, ls_pool *pool, ls_error *err)
+ls_status ls_kernel__pinned_run(ls_pinned *s, const ls_kernel_table *table, const ls_product_call *call, const ls_source *a,
+                                const ls_source *b, const ls_kept *kept, ls_pool *pool, ls_error *err)
 {
 	int workers = ls_pool_threads(pool);
 	ls_tile_wish wish = {workers, table->pinned.mr, table->pinned.nr, TILE_ROWS, TILE_COLUMNS, TILE_ELEMENTS};
 	struct job job = {.space = s, .table = table, .call = call, .kept = kept, .sample_i = -1, .sample_j = -1,
-	                  .a = source(call, a, call->a, LS_BIAS_ROW), .b = source(call, b, call->b, LS_BIAS_COLUMN),
-	                  .tiles = ls_kernel__tiles(call->product, &wish)};
+	                  .a = *a, .b = *b, .tiles = ls_kernel__tiles(call->product, &wish)};
 	ls_status status = reserve(s, &job, workers, err);
 	if (status != LS_OK)
 		return status;

@@ -18,10 +18,10 @@ typedef struct ls_pinned {
 	int workers;
 } ls_pinned;
 
-/* The call has passed ls_kernel__check_call. a, b: its product's operands, perhaps in a simpler form. `kept`: the product is a
+/* The call has passed ls_kernel__check_call. a, b: its product's operands, perhaps in another form. `kept`: the product is a
  * part of another, and blocks are cut where that one has them; else NULL. */
 ls_status ls_kernel__pinned_run(ls_pinned *space, const ls_kernel_table *table, const ls_product_call *call,
-                                const ls_operand *a, const ls_operand *b, const ls_kept *kept, ls_pool *pool, ls_error *err);
+                                const ls_source *a, const ls_source *b, const ls_kept *kept, ls_pool *pool, ls_error *err);
 void ls_kernel__pinned_free(ls_pinned *space);
 
 #endif

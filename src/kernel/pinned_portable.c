@@ -38,45 +38,16 @@ bool ls_kernel__pinned_round_grid(float *out, const float *c, int64_t n, int bit
 	return finite;
 }
 
-static float *line(const ls_panel *p, int64_t k)
+static void pack(const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
 {
-	return (float *)p->dst + k * p->ld;
-}
-
-static void copy(const ls_panel *p, const float *src, int64_t stride)
-{
-	for (int64_t k = 0; k < p->k; k++, src += stride)
+	float *dst = p->dst;
+	for (int64_t k = 0; k < terms->count; k++, dst += p->ld)
 		for (int r = 0; r < p->w; r++)
-			line(p, k)[r] = r < p->n ? src[r] : 0;
-}
-
-static void transpose(const ls_panel *p, const float *const *row)
-{
-	for (int64_t k = 0; k < p->k; k++)
-		for (int r = 0; r < p->w; r++)
-			line(p, k)[r] = row[r][k];
-}
-
-static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
-{
-	int64_t slot = 0, moved = 0;
-	for (int64_t k = 0; k < p->k; k++) {
-		float *to = line(p, k);
-		memset(to, 0, (size_t)p->w * sizeof *to);
-		for (int32_t e = plan->start[slot]; e < plan->start[slot + 1]; e++)
-			for (uint32_t rest = plan->tap[e].mask; rest; rest &= rest - 1) {
-				int r = __builtin_ctz(rest);
-				to[r] = x[plan->tap[e].offset + moved + r];
-			}
-		if (++slot == plan->slots) {
-			slot = 0;
-			moved += plan->plane;
-		}
-	}
+			dst[r] = r < p->n ? x[row[r] + terms->offset[k]] : 0;
 }
 
 void ls_kernel__pinned_portable(ls_kernel_table *t)
 {
 	t->pinned = (ls_pinned_kernels){.mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS, .tile = tile, .round = ls_kernel__pinned_round_grid};
-	t->narrow = (ls_packers){sizeof(float), LS_PANEL_LANES, copy, transpose, expand};
+	t->narrow = (ls_packers){sizeof(float), LS_PANEL_LANES, pack};
 }

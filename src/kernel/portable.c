@@ -49,44 +49,25 @@ static void chunk(int m, int n, int k, const float *a, const float *b, double *c
 	}
 }
 
-static void store(const ls_panel *p, int64_t k, int r, double v)
+static void note(const ls_panel *p, int64_t k, int r, double v)
 {
-	((double *)p->dst)[k * p->ld + r] = v;
 	if (p->squares)
 		p->squares[r] += v * v;
+	if (p->support && k % 64 == 0)
+		p->support[k / 64 * p->stride + r] = 0;
+	if (p->support)
+		p->support[k / 64 * p->stride + r] |= (uint64_t)(v != 0) << (k % 64);
 }
 
-static void copy(const ls_panel *p, const float *src, int64_t stride)
+static void pack(const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
 {
-	for (int64_t k = 0; k < p->k; k++, src += stride)
-		for (int r = 0; r < p->w; r++)
-			store(p, k, r, r < p->n ? (double)src[r] : 0);
-}
-
-static void transpose(const ls_panel *p, const float *const *row)
-{
-	for (int64_t k = 0; k < p->k; k++)
-		for (int r = 0; r < p->w; r++)
-			store(p, k, r, row[r][k]);
-}
-
-static void expand(const ls_panel *p, const float *x, const ls_patch_plan *plan)
-{
-	int64_t slot = 0, moved = 0;
-	for (int64_t k = 0; k < p->k; k++) {
-		double lane[LS_PANEL_LANES] = {0};
-		for (int32_t e = plan->start[slot]; e < plan->start[slot + 1]; e++)
-			for (uint32_t rest = plan->tap[e].mask; rest; rest &= rest - 1) {
-				int r = __builtin_ctz(rest);
-				lane[r] = x[plan->tap[e].offset + moved + r];
-			}
-		for (int r = 0; r < p->w; r++)
-			store(p, k, r, lane[r]);
-		if (++slot == plan->slots) {
-			slot = 0;
-			moved += plan->plane;
+	double *dst = p->dst;
+	for (int64_t k = 0; k < terms->count; k++, dst += p->ld)
+		for (int r = 0; r < p->w; r++) {
+			dst[r] = r < p->n ? (double)x[row[r] + terms->offset[k]] : 0;
+			if (r < p->n)
+				note(p, k, r, dst[r]);
 		}
-	}
 }
 
 static void round_row(float *out, const double *c, int64_t n)
@@ -103,8 +84,12 @@ static int64_t test_row(float *out, const double *c, const ls_bound_row *b, int6
 		t += 0 * c[j]; // NaN where c is not finite, else nothing
 		float low = ls_f32(c[j] - t), high = ls_f32(c[j] + t);
 		out[j] = low;
-		hit[hits] = (uint32_t)j;
-		hits += !(low == high); // neither is −0, and NaN must count
+		if (low == high) // neither is −0, and NaN must count
+			continue;
+		if (ls_kernel__is_empty(b, j, c[j]))
+			out[j] = 0;
+		else
+			hit[hits++] = (uint32_t)j;
 	}
 	return hits;
 }
@@ -113,7 +98,7 @@ void ls_kernel__portable(ls_kernel_table *t)
 {
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
-		.tile = tile, .chunk = chunk, .wide = {sizeof(double), LS_PANEL_LANES, copy, transpose, expand},
+		.tile = tile, .chunk = chunk, .wide = {sizeof(double), LS_PANEL_LANES, pack},
 		.round = round_row, .test = test_row, .fill = ls_num__fill_portable, .loops = ls_kernel__loops_portable(),
 	};
 	ls_kernel__pinned_portable(t);

@@ -44,8 +44,13 @@ static int64_t test_row(float *out, const double *c, const ls_bound_row *b, int6
 		unsigned differ = test_four(left == 4 ? out + j : four, x, t) & ((1u << left) - 1);
 		for (int i = 0; left < 4 && i < left; i++)
 			out[j + i] = four[i];
-		for (; __builtin_expect(differ, 0); differ &= differ - 1)
-			hit[hits++] = (uint32_t)(j + __builtin_ctz(differ));
+		for (; __builtin_expect(differ, 0); differ &= differ - 1) {
+			int64_t at = j + __builtin_ctz(differ);
+			if (ls_kernel__is_empty(b, at, c[at]))
+				out[at] = 0;
+			else
+				hit[hits++] = (uint32_t)at;
+		}
 	}
 	return hits;
 }

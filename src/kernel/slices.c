@@ -114,6 +114,7 @@ static bool gives_flags(const ls_product_call *call)
 static ls_status take_flags(const part *t)
 {
 	ls_status status = LS_OK;
+	t->s->found.flags.certified += t->s->part.certified;
 	for (size_t f = 0; f < t->s->part.count && status == LS_OK; f++) {
 		ls_flag flag = t->s->part.flag[f];
 		int64_t i = flag.index / t->product.row_stride, j = flag.index % t->product.row_stride;
@@ -135,9 +136,10 @@ static ls_status run_part(part *t, ls_slices_run run, void *context, ls_error *e
 	call.b += start_of(&b->slicing, t->slice) + t->k0 * b->inner_stride;
 	call.product = &t->product;
 	call.out += t->out;
+	call.kept = t->call->product->causal ? t->first + 1 : 0;
 	call.sample = sample_in(t);
 	call.flags = &t->s->part;
-	t->s->part.count = 0;
+	t->s->part.count = t->s->part.certified = 0;
 	LS_TRY(run(context, &call, err));
 	clear_masked(t);
 	if (gives_flags(&call) && take_flags(t) != LS_OK)
@@ -165,7 +167,7 @@ ls_status ls_kernel__slices_run(ls_slices *s, const ls_product_call *call, ls_sl
 	part t = {.s = s, .call = call};
 	ls_status status;
 	LS_TRY(check(p, err));
-	s->found.flags.count = 0;
+	s->found.flags.count = s->found.flags.certified = 0;
 	for (t.slice = 0; t.slice < p->rows / rows; t.slice++)
 		for (t.first = 0; t.first < rows; t.first += BLOCK_ROWS) {
 			describe(&t);

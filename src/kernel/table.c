@@ -20,7 +20,6 @@ static void use_avx2(ls_kernel_table *t)
 	t->isa = "avx2";
 	ls_kernel__tile_avx2(t);
 	ls_kernel__pack_avx2(t);
-	ls_kernel__pack32_avx2(t);
 	ls_kernel__pinned_avx2(t);
 	ls_kernel__round_avx2(t);
 	ls_kernel__dot_avx2(t);
@@ -32,7 +31,6 @@ static void use_avx512(ls_kernel_table *t)
 	t->isa = "avx512";
 	ls_kernel__tile_avx512(t);
 	ls_kernel__pack_avx512(t);
-	ls_kernel__pack32_avx512(t);
 	ls_kernel__pinned_avx512(t);
 	ls_kernel__round_avx512(t);
 	ls_kernel__dot_avx512(t);

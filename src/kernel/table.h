@@ -14,41 +14,40 @@
 #define LS_PANEL_LANES 16  /* most rows of a panel, on any instruction set */
 #define LS_BLOCK_TERMS 512 /* most terms of a K block, for any engine */
 
-/* Where a piece of an operand is packed to. */
+/* Where a piece of an operand is packed to, and what is found out on the way. */
 typedef struct ls_panel {
-	void *dst;       /* numbers of the packers' size */
-	int64_t ld;      /* distance of successive k, ≥ w */
-	int n, w;        /* rows there are; lanes to write, the lanes n … w−1 with zero */
-	int64_t k;       /* terms */
-	double *squares; /* LS_PANEL_LANES running sums of squares, k ascending, or NULL; FP64 only */
+	void *dst;         /* numbers of the packers' size */
+	int64_t ld;        /* distance of successive k, ≥ w */
+	int n, w;          /* rows there are; lanes to write, the lanes n … w−1 with zero */
+	double *squares;   /* LS_PANEL_LANES running sums of squares, k ascending, or NULL; FP64 only */
+	uint64_t *support; /* receives, for row r, at support[k/64 · stride + r] in bit k mod 64, whether element (k, r) is other than
+	                    * zero; or NULL; FP64 only */
+	int64_t stride;
 } ls_panel;
 
-/* A set of lanes whose elements lie side by side: lane r of `mask` reads x[offset + r]. */
-typedef struct ls_tap {
-	int64_t offset;
-	uint32_t mask;
-} ls_tap;
+/* Eight successive terms, by where a row has them. */
+typedef enum ls_group {
+	LS_GROUP_RUN,      /* side by side */
+	LS_GROUP_NEAR,     /* from the first one to 15 numbers behind it */
+	LS_GROUP_HALVES,   /* two times four side by side */
+	LS_GROUP_SCATTERED
+} ls_group;
+#define LS_GROUP_TERMS 8
 
-/* Term number k of the piece reads the taps of slot k mod slots, moved on by `plane` elements for every full cycle of
- * slots. A lane without a tap is no term and reads zero. */
-typedef struct ls_patch_plan {
-	int64_t slots, plane;
-	int32_t start[LS_BLOCK_TERMS + 1]; /* slot s has tap[start[s]] … tap[start[s+1]−1] */
-	ls_tap tap[LS_BLOCK_TERMS * LS_PANEL_LANES];
-} ls_patch_plan;
+/* A block of terms of an operand whose element (row, k) is x[offset of the row + offset of k]. */
+typedef struct ls_terms {
+	int64_t count;
+	int64_t offset[LS_BLOCK_TERMS];
+	uint8_t group[LS_BLOCK_TERMS / LS_GROUP_TERMS]; /* ls_group; of an incomplete one, of the terms that there are */
+	int cost;                                       /* instructions that read one term of eight rows by groups, about */
+} ls_terms;
 
-/* What writes panels of numbers of one size, k ascending. Up to LS_PACK_SPILL numbers behind a panel's last are lost. */
-#define LS_PACK_SPILL 8
-
+/* What writes panels of numbers of one size, k ascending. Element (k, r) is x[row[r] + terms->offset[k]]; nothing else of x
+ * is read, and nothing but the lanes of the panel is written. */
 typedef struct ls_packers {
 	size_t size; /* of a number: FP64, or FP32 */
 	int lanes;   /* most lanes of one call */
-	/* Rows side by side: element (k, r) is src[k·stride + r]. */
-	void (*copy)(const ls_panel *p, const float *src, int64_t stride);
-	/* Each row contiguous: element (k, r) is row[r][k], for r < w. */
-	void (*transpose)(const ls_panel *p, const float *const *row);
-	/* Patches of an image by a plan. */
-	void (*expand)(const ls_panel *p, const float *x, const ls_patch_plan *plan);
+	void (*pack)(const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms);
 } ls_packers;
 
 /* Products in mode pinned: FP32 panels, FP32 sums. */
@@ -61,11 +60,30 @@ typedef struct ls_pinned_kernels {
 	bool (*round)(float *out, const float *c, int64_t n, int bits);
 } ls_pinned_kernels;
 
-/* Bound of row i in columns j: t = (row·column[j] + row_bias) + column_bias[j]. */
+/* Which factors of a row or column are other than zero: bit k mod 64 of word[k/64 · stride]. */
+typedef struct ls_support {
+	const uint64_t *word; /* of row or column 0; the next one's is beside it */
+	int64_t stride;
+} ls_support;
+
+/* Bound of a row in columns j: t = (row·column[j] + row_bias) + column_bias[j]. */
 typedef struct ls_bound_row {
 	double row, row_bias;
 	const double *column, *column_bias;
+	int64_t words;             /* of supports; 0: nobody knows them, or a bias is a term */
+	ls_support rows, columns;  /* of the row; of column 0 */
 } ls_bound_row;
+
+/* Is c the sum of no term but zeros? C = 0 proves that all factors are finite. */
+static inline bool ls_kernel__is_empty(const ls_bound_row *b, int64_t j, double c)
+{
+	uint64_t common = 0;
+	if (c != 0 || !b->words)
+		return false;
+	for (int64_t w = 0; w < b->words; w++)
+		common |= b->rows.word[w * b->rows.stride] & b->columns.word[w * b->columns.stride + j];
+	return !common;
+}
 
 typedef struct ls_kernel_table {
 	const char *isa;
@@ -87,8 +105,8 @@ typedef struct ls_kernel_table {
 
 	/* out[j] = R(c[j]) to FP32. */
 	void (*round)(float *out, const double *c, int64_t n);
-	/* Writes R(c[j]) to FP32 for all j where R(c−t) = R(c+t) and leaves the numbers of the others in hit[]; what it
-	 * writes for those is unspecified. Returns how many there are. Anything not finite is a hit. */
+	/* Writes R(c[j]) to FP32 for all j where R(c−t) = R(c+t), or where the sum is empty, and leaves the numbers of the others
+	 * in hit[]; what it writes for those is unspecified. Returns how many there are. Anything not finite is a hit. */
 	int64_t (*test)(float *out, const double *c, const ls_bound_row *bound, int64_t n, uint32_t *hit);
 
 	/* Exact sums of products, see num/dot.h. */
@@ -107,13 +125,11 @@ bool ls_kernel__pinned_round_grid(float *out, const float *c, int64_t n, int bit
 void ls_kernel__portable(ls_kernel_table *table);
 void ls_kernel__pinned_portable(ls_kernel_table *table);
 void ls_kernel__pack_avx2(ls_kernel_table *table);
-void ls_kernel__pack32_avx2(ls_kernel_table *table);
 void ls_kernel__pinned_avx2(ls_kernel_table *table);
 void ls_kernel__tile_avx2(ls_kernel_table *table);
 void ls_kernel__round_avx2(ls_kernel_table *table);
 void ls_kernel__dot_avx2(ls_kernel_table *table);
 void ls_kernel__pack_avx512(ls_kernel_table *table);
-void ls_kernel__pack32_avx512(ls_kernel_table *table);
 void ls_kernel__pinned_avx512(ls_kernel_table *table);
 void ls_kernel__tile_avx512(ls_kernel_table *table);
 void ls_kernel__round_avx512(ls_kernel_table *table);

@@ -11,9 +11,9 @@
 #define HEADERS_MAX (64 * 1024) /* bytes of all headers of an answer */
 #define LOW_SPEED 1024          /* bytes per second */
 #define BYTES_PER_SECOND (32 * 1024) /* the least on the average of a large answer */
-#define ATTEMPTS 4              /* of what failed; */
-#define PATIENCE 12             /* of what the server put off */
-#define WAIT_MAX 5
+#define ATTEMPTS 4              /* of what failed */
+#define PATIENCE 4              /* time-outs that a server may put off a request for */
+#define WAIT_MAX 5              /* seconds between two attempts */
 
 struct ls_http {
 	char url[LS_HTTP_TARGET_MAX + 1];
@@ -198,15 +198,15 @@ static bool may_repeat(const call *c, CURLcode result)
 	return !c->body && (result == CURLE_RECV_ERROR || result == CURLE_SEND_ERROR || result == CURLE_GOT_NOTHING || result == CURLE_PARTIAL_FILE);
 }
 
-static void wait_before(ls_http *h, CURLcode result, int attempt)
+/* Longer each time, or as long as the server asks for; returns the seconds. */
+static double wait_before(ls_http *h, CURLcode result, int attempt)
 {
 	curl_off_t asked = 0;
-	double seconds = 0.1 * (1 << attempt);
+	double seconds = attempt < 5 ? 0.1 * (1 << attempt) : WAIT_MAX;
 	if (result == CURLE_OK && curl_easy_getinfo(h->curl, CURLINFO_RETRY_AFTER, &asked) == CURLE_OK && asked > 0)
 		seconds = asked < WAIT_MAX ? (double)asked : WAIT_MAX;
-	if (seconds > WAIT_MAX)
-		seconds = WAIT_MAX;
 	nanosleep(&(struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)}, NULL);
+	return seconds;
 }
 
 static ls_status conclude(ls_http *h, const call *c, CURLcode result, ls_error *err)
@@ -229,13 +229,14 @@ static ls_status make_call(ls_http *h, const call *c, ls_buf *out, int *code, ls
 	ls_status status;
 	CURLcode result = CURLE_OK;
 	int failures = 0, delays = 0;
+	double waited = 0;
 	h->out = out;
 	*code = 0;
 	for (;;) {
 		LS_TRY(once(h, c, &result, code, err));
-		if (is_put_off(result, *code) ? ++delays >= PATIENCE : !may_repeat(c, result) || ++failures >= ATTEMPTS)
+		if (is_put_off(result, *code) ? waited > PATIENCE * h->options.timeout : !may_repeat(c, result) || ++failures >= ATTEMPTS)
 			break;
-		wait_before(h, result, failures + delays);
+		waited += wait_before(h, result, failures + delays++);
 	}
 	LS_TRY(conclude(h, c, result, err));
 done:

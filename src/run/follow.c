@@ -14,46 +14,29 @@ static ls_status newest_head(const ls_run *run, uint64_t *out, ls_error *err)
 	return status;
 }
 
-/* Forgets what no head promises. */
-static ls_status keep_promised(ls_run *run, ls_error *err)
+static void missing_leaves(const ls_run *run, ls_damage *damage)
 {
-	ls_status status = LS_OK;
-	ls_buf bytes;
-	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
-	run->leaves = run->promised;
-	if (run->blocks + 1 > run->leaves)
-		run->blocks = run->leaves - 1;
-	ls_tree_init(&run->tree, run->hasher, 0);
-	run->leaf_end = 0;
-	for (uint64_t i = 0; i < run->leaves && status == LS_OK; i++) {
-		ls_buf_reset(&bytes);
-		status = ls_leaf_encode(&bytes, &run->leaf[i]);
-		run->leaf_end += 4 + bytes.len;
-		if (status == LS_OK)
-			status = ls_run__push_leaf(&run->tree, &run->leaf[i], err);
-	}
-	ls_buf_free(&bytes);
-	return status;
+	ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that heads/%llu promises", (unsigned long long)run->leaves,
+	               (unsigned long long)run->promised, (unsigned long long)run->promised);
+	damage->withheld = true;
 }
 
 static ls_status open_promised(ls_run **out, const char *dir, const ls_run_source *source, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
 	ls_run *run = NULL;
-	LS_TRY(ls_run__open(&run, dir, false, source, damage, err));
-	if (!run || !run->promised)
+	uint64_t head = 0;
+	LS_TRY(ls_run__open(&run, dir, LS_RUN__LIVE, source, damage, err));
+	if (!run)
 		goto done;
-	if (run->leaves < run->promised) { // cut between two records
-		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that heads/%llu promises", (unsigned long long)run->leaves,
-		               (unsigned long long)run->promised, (unsigned long long)run->promised);
-		damage->withheld = true;
-		goto done;
-	}
-	*damage = (ls_damage){0}; // what is broken lies behind the head
-	run->live = true;
-	LS_TRY(keep_promised(run, err));
-	*out = run;
-	run = NULL;
+	if (run->leaves < run->promised)
+		LS_TRY(newest_head(run, &head, err));
+	if (head == run->promised)
+		missing_leaves(run, damage);
+	if (run->leaves == run->promised) {
+		*out = run;
+		run = NULL;
+	} // else a trainer went back to an older snapshot just now, or leaves are withheld
 done:
 	ls_run_free(run);
 	return status;
@@ -74,7 +57,7 @@ ls_status ls_run_open_from(ls_run **out, const char *dir, const ls_run_source *s
 {
 	*out = NULL;
 	*damage = (ls_damage){0};
-	return live ? open_promised(out, dir, source, damage, err) : ls_run__open(out, dir, false, source, damage, err);
+	return live ? open_promised(out, dir, source, damage, err) : ls_run__open(out, dir, LS_RUN__READ, source, damage, err);
 }
 
 /* The leaves that `head` promises follow upon those there were, and all of them hash to it. */
@@ -82,7 +65,7 @@ static ls_status take_leaves(ls_run *run, uint64_t head, const ls_hash *promised
 {
 	ls_status status;
 	char name[32];
-	uint64_t before = run->leaves;
+	uint64_t before = run->leaves, first, last;
 	ls_hash root;
 	run->promised = head;
 	snprintf(name, sizeof name, "heads/%llu", (unsigned long long)head);
@@ -90,16 +73,14 @@ static ls_status take_leaves(ls_run *run, uint64_t head, const ls_hash *promised
 	LS_TRY(ls_file_refresh(run->log_file, err));
 	LS_TRY(ls_file_refresh(run->metrics_file, err));
 	LS_TRY(ls_run__read_leaves(run, head, damage, err));
-	if (!damage->found && run->leaves < head) {
-		ls_run__damage(damage, "leaves", 0, "found %llu leaves, expected the %llu that %s promises", (unsigned long long)run->leaves,
-		               (unsigned long long)head, name);
-		damage->withheld = true;
-	}
+	if (!damage->found && run->leaves < head)
+		missing_leaves(run, damage);
 	if (damage->found)
 		goto done;
 	LS_TRY(ls_run_root(run, head, &root, err));
 	if (!ls_hash_equal(&root, promised)) {
-		ls_run__damage(damage, name, run->leaf[before].step, "found a head that does not continue the one over %llu leaves, which was seen before",
+		ls_run_leaf_steps(run, before, &first, &last);
+		ls_run__damage(damage, name, last, "found a head that does not continue the one over %llu leaves, which was seen before",
 		               (unsigned long long)before);
 		goto done;
 	}

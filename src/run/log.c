@@ -97,27 +97,58 @@ ls_status ls_log_read_step(ls_cursor *block, ls_tree *tree, const ls_program *pr
 
 /* ---- the file ---- */
 
-/* The same from a source, which tells the places without the headers between. A wrong one shows when the block is read. */
+/* The places that a source gave last: so many, from that of leaf `first` on. */
+struct ls_places {
+	uint64_t first, count, at[BATCH], len[BATCH];
+};
+
+/* Asks for the places of the blocks of `first` and some leaves behind it, of `leaves` in all. */
+static ls_status ask(const ls_run *run, uint64_t first, uint64_t leaves, ls_error *err)
+{
+	struct ls_places *p = run->places;
+	ls_status status;
+	p->count = 0;
+	p->first = first;
+	status = run->source.blocks(run->source.context, first, leaves - first < BATCH ? leaves - first : BATCH, p->at, p->len, err);
+	p->count = status == LS_OK ? (leaves - first < BATCH ? leaves - first : BATCH) : 0;
+	return status;
+}
+
+/* As a scan of the file, from a source, which tells the places without the headers between. They are asked for again where they
+ * are needed; a wrong one shows when the block is read. */
 static ls_status ask_for_blocks(ls_run *run, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
-	uint64_t at[BATCH], len[BATCH];
-	while (run->blocks + 1 < run->leaves) {
-		uint64_t count = run->leaves - 1 - run->blocks;
-		count = count < BATCH ? count : BATCH;
-		status = run->source.blocks(run->source.context, run->blocks + 1, count, at, len, err);
+	if (!run->places && !(run->places = ls_alloc(1, sizeof *run->places)))
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the places of blocks");
+	while (run->block->count + 1 < run->leaves) {
+		uint64_t first = run->block->count + 1;
+		status = ask(run, first, run->leaves, err);
 		if (status == LS_ERR_NOT_FOUND) {
-			ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1, "the places of %llu blocks from leaf %llu on were not given",
-			               (unsigned long long)count, (unsigned long long)run->blocks + 1);
+			ls_run__damage(damage, "rounding-log/frames", run->block->count * run->commit_every + 1,
+			               "the places of the blocks from leaf %llu on were not given", (unsigned long long)first);
 			damage->withheld = true;
 			status = LS_OK;
 			break;
 		}
 		if (status != LS_OK)
 			break;
-		for (uint64_t i = 0; i < count; i++)
-			LS_TRY(ls_run__remember_block(run, at[i], len[i], err));
+		run->block->count += run->places->count;
+		run->block->end = run->places->at[run->places->count - 1] + run->places->len[run->places->count - 1];
 	}
+	return status;
+}
+
+ls_status ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len, ls_error *err)
+{
+	ls_status status = LS_OK;
+	const struct ls_places *p = run->places;
+	if (!run->source.file)
+		return ls_blocks_find(run->block, run->log_file, leaf - 1, at, len, err);
+	if (leaf < p->first || leaf - p->first >= p->count)
+		LS_TRY(ask(run, leaf, run->block->count + 1, err));
+	*at = p->at[leaf - p->first];
+	*len = p->len[leaf - p->first];
 done:
 	return status;
 }
@@ -126,39 +157,39 @@ ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_er
 {
 	ls_status status = LS_OK;
 	uint64_t size = ls_file_size(run->log_file);
-	uint64_t at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
+	uint64_t at = run->block->end;
 	uint8_t header[LS_RUN_BLOCK_HEADER];
 	if (run->source.file)
 		return ask_for_blocks(run, damage, err);
-	while (at < size && run->blocks + 1 < limit) {
-		uint64_t first = run->blocks * run->commit_every + 1, len;
+	while (at < size && run->block->count + 1 < limit) {
+		uint64_t first = run->block->count * run->commit_every + 1, len;
 		if (size - at < sizeof header) {
 			ls_run__damage(damage, "rounding-log/frames", first, "found %llu bytes at the end, expected a block or nothing",
 			               (unsigned long long)(size - at));
-			damage->tail = run->blocks + 1 >= run->promised;
+			damage->tail = run->block->count + 1 >= run->promised;
 			break;
 		}
 		LS_TRY(ls_file_read_at(run->log_file, at, header, sizeof header, err));
 		len = ls_get_le64(header + 8);
-		if (ls_get_le64(header) != run->blocks + 1 || len > size - at - sizeof header || len > BLOCK_MAX) {
+		if (ls_get_le64(header) != run->block->count + 1 || len > size - at - sizeof header || len > BLOCK_MAX) {
 			ls_run__damage(damage, "rounding-log/frames", first,
 			               "found the block of leaf %llu with %llu bytes at offset %llu, expected that of leaf %llu within the file",
 			               (unsigned long long)ls_get_le64(header), (unsigned long long)len, (unsigned long long)at,
-			               (unsigned long long)run->blocks + 1);
-			damage->tail = run->blocks + 1 >= run->promised;
+			               (unsigned long long)run->block->count + 1);
+			damage->tail = run->block->count + 1 >= run->promised;
 			break;
 		}
-		LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
+		LS_TRY(ls_blocks_push(run->block, len, err));
 		at += sizeof header + len;
 	}
-	if (run->blocks + 1 < run->leaves) { // a leaf promises a block that is not there
-		damage->tail = run->blocks + 1 >= run->promised && (damage->tail || !damage->found);
-		ls_run__damage(damage, "rounding-log/frames", run->blocks * run->commit_every + 1,
-		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
+	if (run->block->count + 1 < run->leaves) { // a leaf promises a block that is not there
+		damage->tail = run->block->count + 1 >= run->promised && (damage->tail || !damage->found);
+		ls_run__damage(damage, "rounding-log/frames", run->block->count * run->commit_every + 1,
+		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->block->count,
 		               (unsigned long long)run->leaves - 1);
-	} else if (!damage->found && run->blocks + 1 > run->leaves) {
+	} else if (!damage->found && run->block->count + 1 > run->leaves) {
 		ls_run__damage(damage, "rounding-log/frames", (run->leaves - 1) * run->commit_every + 1,
-		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->blocks,
+		               "found the blocks of %llu leaves, expected %llu", (unsigned long long)run->block->count,
 		               (unsigned long long)run->leaves - 1);
 		damage->tail = true;
 	}
@@ -179,7 +210,7 @@ static uint64_t longest_block(const ls_program *program, uint64_t steps)
 
 /* Whether the block's frames hash to the leaf's log root, and nothing follows them. */
 static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding,
-                            const uint8_t *block, size_t len, ls_step_log *log, bool *fits)
+                            const ls_hash *promised, const uint8_t *block, size_t len, ls_step_log *log, bool *fits)
 {
 	uint64_t first, last;
 	ls_cursor cursor = ls_cursor_over(block, len);
@@ -196,7 +227,7 @@ static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *
 		return LS_OK;
 	if (status == LS_OK)
 		status = ls_tree_head(&tree, &root);
-	*fits = status == LS_OK && ls_cursor_done(&cursor) && ls_hash_equal(&root, &run->leaf[leaf].log);
+	*fits = status == LS_OK && ls_cursor_done(&cursor) && ls_hash_equal(&root, promised);
 	return status;
 }
 
@@ -204,12 +235,22 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
                           size_t *len, ls_damage *damage, ls_error *err)
 {
 	ls_status status;
-	uint64_t first, last;
+	uint64_t first, last, at, bytes;
 	bool fits;
+	ls_leaf its;
 	ls_step_log log = {0};
 	*block = NULL;
-	*len = (size_t)run->block_len[leaf - 1];
 	ls_run_leaf_steps(run, leaf, &first, &last);
+	LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
+	status = ls_run_block_place(run, leaf, &at, &bytes, err);
+	if (status == LS_ERR_NOT_FOUND) {
+		ls_run__damage(damage, "rounding-log/frames", first, "the place of the block of leaf %llu was not given", (unsigned long long)leaf);
+		damage->withheld = true;
+		return LS_OK;
+	}
+	if (status != LS_OK)
+		goto done;
+	*len = (size_t)bytes;
 	if (*len > longest_block(program, last - first + 1)) {
 		ls_run__damage(damage, "rounding-log/frames", first, "found a block of %zu bytes for leaf %llu, expected at most %llu", *len,
 		               (unsigned long long)leaf, (unsigned long long)longest_block(program, last - first + 1));
@@ -222,9 +263,9 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 		goto done;
 	}
 	if (run->source.file)
-		status = run->source.read_log(run->source.context, run->block_at[leaf - 1], *block, *len, err);
+		status = run->source.read_log(run->source.context, at, *block, *len, err);
 	else
-		status = ls_file_read_at(run->log_file, run->block_at[leaf - 1], *block, *len, err);
+		status = ls_file_read_at(run->log_file, at, *block, *len, err);
 	if (status == LS_ERR_NOT_FOUND) {
 		ls_run__damage(damage, "rounding-log/frames", first, "the block of leaf %llu was not given", (unsigned long long)leaf);
 		damage->withheld = true;
@@ -233,7 +274,7 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	}
 	if (status != LS_OK)
 		goto done;
-	status = block_fits(run, leaf, program, encoding, *block, *len, &log, &fits);
+	status = block_fits(run, leaf, program, encoding, &its.log, *block, *len, &log, &fits);
 	if (status != LS_OK) {
 		ls_error_set(err, status, "leaf %llu: no memory to decode its rounding log", (unsigned long long)leaf);
 		goto done;
@@ -241,7 +282,7 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	if (!fits) {
 		ls_run__damage(damage, "rounding-log/frames", first,
 		               "the block of leaf %llu (%zu bytes at offset %llu) does not hash to the leaf's log root",
-		               (unsigned long long)leaf, *len, (unsigned long long)run->block_at[leaf - 1]);
+		               (unsigned long long)leaf, *len, (unsigned long long)at);
 	}
 done:
 	ls_step_log_free(&log);

@@ -163,13 +163,15 @@ ls_status ls_run__check_metrics(const ls_run *run, uint64_t leaves, uint64_t *en
 	ls_status status = LS_OK;
 	uint64_t first, last;
 	bool good;
+	ls_leaf its;
 	ls_lines *lines = ls_alloc(1, sizeof *lines);
 	if (!lines)
 		return ls_error_set(err, LS_ERR_NOMEM, "no memory to read metrics.jsonl");
 	ls_run__lines_over(lines, run->metrics_file);
 	for (uint64_t leaf = 1; leaf < leaves && !damage->found; leaf++) {
 		ls_run_leaf_steps(run, leaf, &first, &last);
-		LS_TRY(check_leaf(lines, first, last, &run->leaf[leaf].metrics, &good, err));
+		LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
+		LS_TRY(check_leaf(lines, first, last, &its.metrics, &good, err));
 		if (!good)
 			ls_run__damage(damage, "metrics.jsonl", first, "the lines of steps %llu to %llu do not hash to the leaf's metrics digest",
 			               (unsigned long long)first, (unsigned long long)last);

@@ -239,14 +239,15 @@ static ls_status read_promise(ls_run *run, ls_error *err)
 
 ls_status ls_run_open(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
 {
-	return ls_run__open(out, dir, false, NULL, damage, err);
+	return ls_run__open(out, dir, LS_RUN__READ, NULL, damage, err);
 }
 
-ls_status ls_run__open(ls_run **out, const char *dir, bool lock, const ls_run_source *source, ls_damage *damage, ls_error *err)
+ls_status ls_run__open(ls_run **out, const char *dir, ls_run__use use, const ls_run_source *source, ls_damage *damage, ls_error *err)
 {
 	ls_status status = LS_OK;
 	char path[LS_PATH_MAX];
 	ls_run *run = NULL;
+	uint64_t limit = UINT64_MAX;
 	*out = NULL;
 	*damage = (ls_damage){0};
 	LS_TRY(ls_path_join(path, sizeof path, dir, "job.bin", err));
@@ -262,21 +263,26 @@ ls_status ls_run__open(ls_run **out, const char *dir, bool lock, const ls_run_so
 	snprintf(run->dir, sizeof run->dir, "%s", dir);
 	if (source)
 		run->source = *source;
-	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
-	ls_tree_init(&run->tree, run->hasher, 0);
+	LS_TRY(ls_run__open_leaves(run, err));
 	LS_TRY(open_file(run, "leaves", &run->leaf_file, damage, err));
-	if (lock && run->leaf_file)
+	if (use == LS_RUN__WRITE && run->leaf_file)
 		LS_TRY(ls_file_lock(run->leaf_file, err)); // before anything is read that another writer may change
 	LS_TRY(read_identity(run, damage, err));
 	LS_TRY(read_promise(run, err));
+	if (use == LS_RUN__LIVE) {
+		run->live = true;
+		limit = run->promised;
+		if (!limit)
+			goto done;
+	}
 	if (run->leaf_file)
 		LS_TRY(ls_file_refresh(run->leaf_file, err)); // at least what the newest head promises
 	LS_TRY(open_file(run, "rounding-log/frames", &run->log_file, damage, err));
 	LS_TRY(open_file(run, "metrics.jsonl", &run->metrics_file, damage, err));
 	if (!damage->found)
-		LS_TRY(ls_run__read_leaves(run, UINT64_MAX, damage, err));
+		LS_TRY(ls_run__read_leaves(run, limit, damage, err));
 	if (!damage->found || damage->tail)
-		LS_TRY(ls_run__scan_log(run, UINT64_MAX, damage, err));
+		LS_TRY(ls_run__scan_log(run, limit, damage, err));
 	if (!damage->found || damage->tail) {
 		*out = run;
 		run = NULL;
@@ -454,8 +460,11 @@ static ls_status check_head(const ls_run *run, uint64_t size, uint64_t agreed, l
 		damage->withheld = true;
 		goto done;
 	}
-	for (uint64_t i = agreed; i < size; i++)
-		LS_TRY(ls_run__push_leaf(tree, &run->leaf[i], err));
+	for (uint64_t i = agreed; i < size; i++) {
+		ls_leaf leaf;
+		LS_TRY(ls_run_read_leaf(run, i, &leaf, err));
+		LS_TRY(ls_run__push_leaf(tree, &leaf, err));
+	}
 	status = ls_tree_head(tree, &root);
 	if (status != LS_OK) {
 		ls_error_set(err, status, "could not hash the leaves: %s", ls_status_text(status));

@@ -33,26 +33,11 @@ done:
 /* Everything after the first `leaves` leaves goes: the files behind them are cut to match. */
 static ls_status cut_files(ls_run *run, uint64_t leaves, ls_error *err)
 {
-	ls_status status = LS_OK;
-	uint64_t at = 0, first, last;
-	for (uint64_t i = 0; i < leaves; i++) {
-		ls_buf bytes;
-		ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
-		status = ls_leaf_encode(&bytes, &run->leaf[i]);
-		at += 4 + bytes.len;
-		ls_buf_free(&bytes);
-		if (status != LS_OK)
-			return ls_error_set(err, status, "leaf %llu: %s", (unsigned long long)i, ls_status_text(status));
-	}
-	LS_TRY(shorten(run->leaf_file, at, err));
-	run->leaves = leaves;
-	ls_tree_init(&run->tree, run->hasher, 0);
-	for (uint64_t i = 0; i < leaves; i++)
-		LS_TRY(ls_run__push_leaf(&run->tree, &run->leaf[i], err));
-	if (run->blocks > leaves - 1)
-		run->blocks = leaves - 1;
-	at = run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
-	LS_TRY(shorten(run->log_file, at, err));
+	ls_status status;
+	uint64_t first, last;
+	LS_TRY(ls_run__forget_behind(run, leaves, err));
+	LS_TRY(shorten(run->leaf_file, ls_leaves_place(leaves), err));
+	LS_TRY(shorten(run->log_file, run->block->end, err));
 	ls_run_leaf_steps(run, leaves, &first, &last);
 	LS_TRY(cut_metrics(run, first - 1, err));
 done:
@@ -126,7 +111,7 @@ static ls_status drop_unnamed(const ls_run *run, const char *folder, ls_error *e
 
 ls_status ls_run_open_to_write(ls_run **out, const char *dir, ls_damage *damage, ls_error *err)
 {
-	return ls_run__open(out, dir, true, NULL, damage, err);
+	return ls_run__open(out, dir, LS_RUN__WRITE, NULL, damage, err);
 }
 
 ls_status ls_run_cut(ls_run *run, uint64_t leaves, ls_error *err)
@@ -134,7 +119,7 @@ ls_status ls_run_cut(ls_run *run, uint64_t leaves, ls_error *err)
 	ls_status status;
 	LS_TRY(drop_heads(run, leaves, err));
 	LS_TRY(cut_files(run, leaves, err));
-	LS_TRY(drop_snapshots(run, run->leaf[run->leaves - 1].step, err));
+	LS_TRY(drop_snapshots(run, ls_run_last_step(run), err));
 	LS_TRY(drop_unnamed(run, "", err));
 	LS_TRY(drop_unnamed(run, "heads", err));
 	LS_TRY(drop_unnamed(run, "snapshots", err));
@@ -158,7 +143,7 @@ ls_status ls_run_continue_with(ls_run *run, const ls_key *key, ls_error *err)
 
 uint64_t ls_run_usable(const ls_run *run)
 {
-	return run->blocks + 1 < run->leaves ? run->blocks + 1 : run->leaves;
+	return run->block->count + 1 < run->leaves ? run->block->count + 1 : run->leaves;
 }
 
 ls_status ls_run_check_kept(const ls_run *run, uint64_t leaves, const ls_program *program, ls_encoding encoding,

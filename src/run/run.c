@@ -23,41 +23,44 @@ void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const ch
 	va_end(args);
 }
 
-/* Doubles an array of `size`-byte items so that one more than `count` fits. */
-static bool grow(void **array, uint64_t *room, uint64_t count, size_t size)
+ls_status ls_run__open_leaves(ls_run *run, ls_error *err)
 {
-	uint64_t bigger = *room ? 2 * *room : 256;
-	void *copy;
-	if (count < *room)
-		return true;
-	copy = ls_alloc(bigger, size);
-	if (!copy)
-		return false;
-	if (count)
-		memcpy(copy, *array, count * size);
-	ls_free(*array);
-	*array = copy;
-	*room = bigger;
-	return true;
+	ls_status status;
+	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
+	ls_tree_init(&run->tree, run->hasher, 0);
+	LS_TRY(ls_leaves_open(&run->leaf, run->hasher, err));
+	run->block = ls_alloc(1, sizeof *run->block);
+	if (!run->block)
+		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a run");
+done:
+	return status;
 }
 
 ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err)
 {
-	if (!grow((void **)&run->leaf, &run->room, run->leaves, sizeof *run->leaf))
-		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu leaves", (unsigned long long)run->leaves);
-	run->leaf[run->leaves++] = *leaf;
-	return ls_run__push_leaf(&run->tree, leaf, err);
+	ls_status status;
+	LS_TRY(ls_leaves_push(run->leaf, leaf, err));
+	run->leaves++;
+	LS_TRY(ls_run__push_leaf(&run->tree, leaf, err));
+done:
+	return status;
 }
 
-ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err)
+ls_status ls_run__forget_behind(ls_run *run, uint64_t leaves, ls_error *err)
 {
-	uint64_t room = run->block_room;
-	if (!grow((void **)&run->block_at, &room, run->blocks, sizeof *run->block_at) ||
-	    !grow((void **)&run->block_len, &run->block_room, run->blocks, sizeof *run->block_len))
-		return ls_error_set(err, LS_ERR_NOMEM, "no memory for %llu blocks", (unsigned long long)run->blocks);
-	run->block_at[run->blocks] = at;
-	run->block_len[run->blocks++] = len;
-	return LS_OK;
+	ls_status status;
+	ls_leaf leaf;
+	LS_TRY(ls_leaves_cut(run->leaf, run->leaf_file, leaves, err));
+	run->leaves = leaves;
+	ls_tree_init(&run->tree, run->hasher, 0);
+	for (uint64_t i = 0; i < leaves; i++) {
+		LS_TRY(ls_run_read_leaf(run, i, &leaf, err));
+		LS_TRY(ls_run__push_leaf(&run->tree, &leaf, err));
+	}
+	if (run->block->count + 1 > leaves)
+		LS_TRY(ls_blocks_cut(run->block, run->log_file, leaves - 1, err));
+done:
+	return status;
 }
 
 ls_status ls_run__identify(ls_run *run, ls_error *err)
@@ -71,9 +74,11 @@ void ls_run_free(ls_run *run)
 	if (!run)
 		return;
 	ls_job_free(run->job);
-	ls_free(run->leaf);
-	ls_free(run->block_at);
-	ls_free(run->block_len);
+	ls_leaves_free(run->leaf);
+	if (run->block)
+		ls_blocks_free(run->block);
+	ls_free(run->block);
+	ls_free(run->places);
 	ls_file_close(run->leaf_file);
 	ls_file_close(run->log_file);
 	ls_file_close(run->metrics_file);
@@ -93,19 +98,10 @@ const uint8_t *ls_run_trainer_key(const ls_run *run) { return run->trainer; }
 bool ls_run_is_replay(const ls_run *run) { return run->replay; }
 const uint8_t *ls_run_signer(const ls_run *run) { return run->signer; }
 uint64_t ls_run_leaves(const ls_run *run) { return run->leaves; }
-const ls_leaf *ls_run_leaf(const ls_run *run, uint64_t i) { return &run->leaf[i]; }
 
 uint64_t ls_run_log_bytes(const ls_run *run)
 {
-	if (!run->source.file)
-		return ls_file_size(run->log_file);
-	return run->blocks ? run->block_at[run->blocks - 1] + run->block_len[run->blocks - 1] : 0;
-}
-
-void ls_run_block_place(const ls_run *run, uint64_t leaf, uint64_t *at, uint64_t *len)
-{
-	*at = run->block_at[leaf - 1];
-	*len = run->block_len[leaf - 1];
+	return run->source.file ? run->block->end : ls_file_size(run->log_file);
 }
 
 ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err)
@@ -117,6 +113,19 @@ ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_
 		return run->source.file(run->source.context, name, max, out, len, err);
 	status = ls_run__path(run, name, path, err);
 	return status == LS_OK ? ls_file_read(out, len, path, max, err) : status;
+}
+
+ls_status ls_run_read_leaf(const ls_run *run, uint64_t i, ls_leaf *out, ls_error *err)
+{
+	return ls_leaves_read(run->leaf, run->leaf_file, i, out, err);
+}
+
+uint64_t ls_run_last_step(const ls_run *run)
+{
+	uint64_t first, last = 0;
+	if (run->leaves > 1)
+		ls_run_leaf_steps(run, run->leaves - 1, &first, &last);
+	return last;
 }
 
 uint64_t ls_run_leaf_of_step(const ls_run *run, uint64_t step)
@@ -154,8 +163,12 @@ ls_status ls_run_root(const ls_run *run, uint64_t size, ls_hash *out, ls_error *
 	ls_tree tree = run->tree;
 	if (size < run->leaves)
 		ls_tree_init(&tree, run->hasher, 0);
-	for (uint64_t i = tree.size; i < size && i < run->leaves && status == LS_OK; i++)
-		status = ls_run__push_leaf(&tree, &run->leaf[i], err);
+	for (uint64_t i = tree.size; i < size && i < run->leaves && status == LS_OK; i++) {
+		ls_leaf leaf;
+		status = ls_run_read_leaf(run, i, &leaf, err);
+		if (status == LS_OK)
+			status = ls_run__push_leaf(&tree, &leaf, err);
+	}
 	if (status != LS_OK)
 		return status;
 	status = ls_tree_head(&tree, out);

@@ -2,6 +2,8 @@
 #ifndef LS_RUN_RUN_H
 #define LS_RUN_RUN_H
 
+#include "run/leaves.h"
+
 #include <lockstep/run.h>
 
 struct ls_run {
@@ -15,17 +17,17 @@ struct ls_run {
 	ls_job *job; /* owned where the run was opened for reading */
 	ls_job_binding binding;
 	uint64_t commit_every;
-	ls_leaf *leaf;
-	uint64_t leaves, room;
+	ls_leaves *leaf; /* as many as there are in `leaves` */
+	uint64_t leaves;
 	uint64_t leaf_end; /* where the record of the last of them ends; kept by reading only */
 	bool live;         /* only what the newest head promises counts: a trainer is writing the rest */
 	uint64_t promised; /* leaves under the largest head there is: all of them were synced before it was written */
 	ls_file *leaf_file, *log_file, *metrics_file;
-	uint64_t *block_at, *block_len; /* per leaf ≥ 1: where its block's bytes lie in rounding-log/frames */
-	uint64_t blocks, block_room;
+	ls_blocks *block; /* block i is that of leaf i + 1 */
 	ls_hasher *hasher;
 	struct ls_pieces *pieces; /* opened with the first piece that is written */
 	bool compress;
+	struct ls_places *places; /* that the source gave last */
 	ls_run_source source;  /* of what does not lie in the folder; `file` is NULL where all does */
 	bool written;          /* what the source said last: a trainer is at work, */
 	uint64_t written_step; /* and has come so far */
@@ -40,6 +42,8 @@ ls_status ls_run__identify(ls_run *run, ls_error *err);
 void ls_run__damage(ls_damage *damage, const char *file, uint64_t step, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 ls_status ls_run__push_leaf(ls_tree *tree, const ls_leaf *leaf, ls_error *err);
+/* What a run needs before its first leaf. */
+ls_status ls_run__open_leaves(ls_run *run, ls_error *err);
 ls_status ls_run__remember_leaf(ls_run *run, const ls_leaf *leaf, ls_error *err);
 /* Goes on reading leaves, up to `limit` of them in all; stops at the first that does not fit, which `damage` then names. */
 ls_status ls_run__read_leaves(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err);
@@ -47,12 +51,18 @@ ls_status ls_run__read_leaves(ls_run *run, uint64_t limit, ls_damage *damage, ls
 ls_status ls_run__scan_log(ls_run *run, uint64_t limit, ls_damage *damage, ls_error *err);
 /* The newest head, read: its root. */
 ls_status ls_run__read_head(const ls_run *run, uint64_t size, ls_hash *root, ls_damage *damage, ls_error *err);
-ls_status ls_run__remember_block(ls_run *run, uint64_t at, uint64_t len, ls_error *err);
+/* Keeps the first `leaves` leaves and their blocks, in memory only. */
+ls_status ls_run__forget_behind(ls_run *run, uint64_t leaves, ls_error *err);
 
 /* Checks the lines of the first `leaves` leaves; `*end` is where they end. */
 ls_status ls_run__check_metrics(const ls_run *run, uint64_t leaves, uint64_t *end, ls_damage *damage, ls_error *err);
-/* Opens a run for ls_run_open, with `lock` for ls_run_open_to_write, with `source` (else NULL) for ls_run_open_from. */
-ls_status ls_run__open(ls_run **out, const char *dir, bool lock, const ls_run_source *source, ls_damage *damage, ls_error *err);
+typedef enum ls_run__use {
+	LS_RUN__READ,
+	LS_RUN__WRITE, /* locked against other writers */
+	LS_RUN__LIVE   /* only what the newest head promises; without a head no run and no damage */
+} ls_run__use;
+/* Opens a run, with `source` (else NULL) for ls_run_open_from. */
+ls_status ls_run__open(ls_run **out, const char *dir, ls_run__use use, const ls_run_source *source, ls_damage *damage, ls_error *err);
 /* Reads a snapshot or a piece, from wherever it lies. */
 ls_status ls_run__load(const ls_run *run, const char *name, uint64_t max, uint8_t **out, size_t *len, ls_error *err);
 /* Writes a file of the run as a whole. */

@@ -259,8 +259,11 @@ ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, 
 	uint8_t *data = NULL;
 	size_t len;
 	ls_hash root;
+	ls_leaf its;
 	ls_run__snapshot_name(name, step);
-	if (leaf >= run->leaves || run->leaf[leaf].step != step) {
+	if (leaf < run->leaves)
+		LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
+	if (leaf >= run->leaves || its.step != step) {
 		ls_run__damage(damage, name, step, "found a snapshot of step %llu, after which the run has no leaf", (unsigned long long)step);
 		return LS_OK;
 	}
@@ -278,9 +281,9 @@ ls_status ls_run_read_snapshot(const ls_run *run, uint64_t step, ls_exec *exec, 
 	if (damage->found)
 		goto done;
 	LS_TRY(ls_exec_state_root(exec, &root, err));
-	if (!ls_hash_equal(&root, &run->leaf[leaf].state)) {
+	if (!ls_hash_equal(&root, &its.state)) {
 		ls_hash_hex(found, &root);
-		ls_hash_hex(expected, &run->leaf[leaf].state);
+		ls_hash_hex(expected, &its.state);
 		ls_run__damage(damage, name, step, "found state root %s, expected %s of leaf %llu", found, expected, (unsigned long long)leaf);
 	}
 done:

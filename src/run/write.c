@@ -264,8 +264,7 @@ static ls_status create(ls_run **out, const char *dir, const ls_job_plan *plan, 
 	memcpy(run->nonce, nonce, 32);
 	LS_TRY(take_keys(run, source, key, err));
 	LS_TRY(ls_run__identify(run, err));
-	LS_TRY(ls_hasher_open(&run->hasher, 1, err));
-	ls_tree_init(&run->tree, run->hasher, 0);
+	LS_TRY(ls_run__open_leaves(run, err));
 	LS_TRY(make_folders(run, err));
 	LS_TRY(lock(run, again, err));
 	LS_TRY(write_identity(run, plan, err));
@@ -324,7 +323,7 @@ ls_status ls_run_append_log(ls_run *run, uint64_t leaf, const void *block, size_
 	ls_put_le64(header + 8, len);
 	LS_TRY(ls_file_append(run->log_file, header, sizeof header, err));
 	LS_TRY(ls_file_append(run->log_file, block, len, err));
-	LS_TRY(ls_run__remember_block(run, at + sizeof header, len, err));
+	LS_TRY(ls_blocks_push(run->block, len, err));
 done:
 	if (status != LS_OK)
 		ls_file_truncate(run->log_file, at, NULL);

@@ -14,7 +14,7 @@ static void put_run(ls_buf *out, ls_serve__run *r)
 	ls_hash_hex(job, ls_run_job_id(r->live));
 	ls_buf_printf(out, "{\"run\": \"%s\", \"job\": \"%s\", \"leaves\": %llu, \"steps\": %llu, \"ordered\": %llu, \"being_written\": %s, \"damaged\": %s",
 	              r->id, job, (unsigned long long)ls_run_leaves(r->live),
-	              (unsigned long long)ls_run_leaf(r->live, ls_run_leaves(r->live) - 1)->step, (unsigned long long)ls_run_binding(r->live)->steps,
+	              (unsigned long long)ls_run_last_step(r->live), (unsigned long long)ls_run_binding(r->live)->steps,
 	              ls_run_is_being_written(r->live) ? "true" : "false", r->damage.found ? "true" : "false");
 }
 

@@ -51,7 +51,7 @@ ls_status ls_serve__snapshots(void *service, const ls_http_request *request, ls_
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	LS_TRY(ls_run_snapshots(r->live, &steps, &count, err));
 	reply->type = LS_HTTP_TEXT;
-	end = ls_run_leaf(r->live, ls_run_leaves(r->live) - 1)->step;
+	end = ls_run_last_step(r->live);
 	for (size_t i = 0; i < count && steps[i] <= end; i++)
 		ls_buf_printf(&reply->body, "%llu\n", (unsigned long long)steps[i]);
 done:
@@ -103,7 +103,7 @@ ls_status ls_serve__log(void *service, const ls_http_request *request, ls_http_r
 	uint64_t at = 0, len = 0;
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	if (ls_run_leaves(r->live) > 1)
-		ls_run_block_place(r->live, ls_run_leaves(r->live) - 1, &at, &len);
+		LS_TRY(ls_run_block_place(r->live, ls_run_leaves(r->live) - 1, &at, &len, err));
 	LS_TRY(ls_serve__open(r, "rounding-log/frames", reply, err));
 	if (reply->size < at + len)
 		status = ls_error_set(err, LS_ERR_NOT_FOUND, "the rounding log is shorter than the leaves ask for");
@@ -128,7 +128,7 @@ ls_status ls_serve__log_index(void *service, const ls_http_request *request, ls_
 	}
 	count = count < INDEX_MAX ? count : INDEX_MAX;
 	for (uint64_t leaf = first; leaf < ls_run_leaves(r->live) && leaf - first < count; leaf++) {
-		ls_run_block_place(r->live, leaf, &at, &len);
+		LS_TRY(ls_run_block_place(r->live, leaf, &at, &len, err));
 		ls_buf_u64(&reply->body, at);
 		ls_buf_u64(&reply->body, len);
 	}

@@ -13,18 +13,23 @@ static ls_status take_leaves(ls_serve__run *r, ls_error *err)
 {
 	ls_status status = LS_OK;
 	ls_hash hash;
+	ls_leaf leaf;
 	ls_buf bytes;
 	ls_buf_init(&bytes, LS_LEAF_BYTES_MAX);
 	for (uint64_t i = r->levels.size; i < ls_run_leaves(r->live) && status == LS_OK; i++) {
 		ls_buf_reset(&bytes);
-		status = ls_leaf_encode(&bytes, ls_run_leaf(r->live, i));
+		LS_TRY(ls_run_read_leaf(r->live, i, &leaf, err));
+		status = ls_leaf_encode(&bytes, &leaf);
 		if (status == LS_OK)
 			status = ls_hash_leaf(&hash, bytes.data, bytes.len, r->hasher);
 		if (status == LS_OK)
 			status = ls_levels_push(&r->levels, &hash);
+		if (status != LS_OK)
+			ls_error_set(err, status, "%s: could not hash its leaves: %s", r->dir, ls_status_text(status));
 	}
+done:
 	ls_buf_free(&bytes);
-	return status == LS_OK ? LS_OK : ls_error_set(err, status, "%s: could not hash its leaves: %s", r->dir, ls_status_text(status));
+	return status;
 }
 
 static ls_status refresh(ls_serve__run *r, ls_error *err)

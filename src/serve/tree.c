@@ -8,8 +8,8 @@
 #define HEADS_MAX 256   /* in one answer */
 #define LEAVES_MAX 4096
 
-/* The file heads/SIZE as it lies there, appended to the body, after its length where that is asked for. */
-static ls_status put_head(const ls_serve__run *r, uint64_t size, bool with_length, ls_http_reply *reply, ls_error *err)
+/* The file heads/SIZE as it lies there, appended to the body; as a record of several, after its size and length. */
+static ls_status put_head(const ls_serve__run *r, uint64_t size, bool as_record, ls_http_reply *reply, ls_error *err)
 {
 	ls_status status;
 	char name[32], text[HEAD_FILE_MAX];
@@ -23,8 +23,10 @@ static ls_status put_head(const ls_serve__run *r, uint64_t size, bool with_lengt
 		status = ls_error_set(err, LS_ERR_IO, "%s/%s: could not read it", r->dir, name);
 		goto done;
 	}
-	if (with_length)
+	if (as_record) {
+		ls_buf_u64(&reply->body, size);
 		ls_buf_u32(&reply->body, (uint32_t)len);
+	}
 	ls_buf_bytes(&reply->body, text, (size_t)len);
 done:
 	return status;
@@ -101,15 +103,9 @@ done:
 }
 
 /* Where leaf `index`'s record begins: that of leaf 0 is shorter than all others, which are equally long. */
-static ls_status place_of_leaf(const ls_serve__run *r, uint64_t index, uint64_t *at)
+static uint64_t place_of_leaf(uint64_t index)
 {
-	ls_buf first;
-	ls_status status;
-	ls_buf_init(&first, LS_LEAF_BYTES_MAX);
-	status = ls_leaf_encode(&first, ls_run_leaf(r->live, 0));
-	*at = index ? 4 + first.len + (index - 1) * (4 + LS_LEAF_BYTES_MAX) : 0;
-	ls_buf_free(&first);
-	return status;
+	return index ? 4 + LS_LEAF_BYTES_START + (index - 1) * (4 + LS_LEAF_BYTES_STEP) : 0;
 }
 
 ls_status ls_serve__leaves(void *service, const ls_http_request *request, ls_http_reply *reply, ls_error *err)
@@ -128,8 +124,8 @@ ls_status ls_serve__leaves(void *service, const ls_http_request *request, ls_htt
 	}
 	count = count < LEAVES_MAX ? count : LEAVES_MAX;
 	count = count < leaves - first ? count : leaves - first;
-	LS_TRY(place_of_leaf(r, first, &from));
-	LS_TRY(place_of_leaf(r, first + count, &to));
+	from = place_of_leaf(first);
+	to = place_of_leaf(first + count);
 	LS_TRY(ls_serve__open(r, "leaves", reply, err));
 	if (reply->size < to) {
 		status = ls_error_set(err, LS_ERR_NOT_FOUND, "the file of leaves is shorter than its head promised");
@@ -161,7 +157,8 @@ ls_status ls_serve__inclusion(void *service, const ls_http_request *request, ls_
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	LS_TRY(ls_http_query_number(request, "leaf", UINT64_MAX, 0, &leaf, err));
 	LS_TRY(ls_http_query_number(request, "size", UINT64_MAX, ls_run_leaves(r->live), &size, err));
-	LS_TRY(put_proof(ls_levels_inclusion(&r->levels, size, leaf, proof, &count), proof, count, reply, err));
+	status = ls_levels_inclusion(&r->levels, size, leaf, proof, &count);
+	status = put_proof(status, proof, count, reply, err);
 done:
 	ls_serve__leave(r);
 	return status;
@@ -177,7 +174,8 @@ ls_status ls_serve__consistency(void *service, const ls_http_request *request, l
 	LS_TRY(ls_serve__take(service, request, &r, err));
 	LS_TRY(ls_http_query_number(request, "from", UINT64_MAX, 1, &from, err));
 	LS_TRY(ls_http_query_number(request, "to", UINT64_MAX, ls_run_leaves(r->live), &to, err));
-	LS_TRY(put_proof(ls_levels_consistency(&r->levels, to, from, proof, &count), proof, count, reply, err));
+	status = ls_levels_consistency(&r->levels, to, from, proof, &count);
+	status = put_proof(status, proof, count, reply, err);
 done:
 	ls_serve__leave(r);
 	return status;

@@ -141,7 +141,7 @@ static ls_status go_back(trainer *t, uint64_t step, const ls_damage *tail, ls_er
 		note(t, "%s/%s: %s: an end as a crash leaves it, dropped", t->options->dir, tail->file, tail->text);
 	if (leaves < ls_run_leaves(t->run))
 		note(t, "%s: steps %llu to %llu are computed again, from the last snapshot on", t->options->dir, (unsigned long long)step + 1,
-		     (unsigned long long)ls_run_leaf(t->run, ls_run_leaves(t->run) - 1)->step);
+		     (unsigned long long)ls_run_last_step(t->run));
 	LS_TRY(ls_run_cut(t->run, leaves, err));
 	if (!ls_run_has_head(t->run))
 		LS_TRY(ls_run_seal(t->run, step, NULL, err));
@@ -210,10 +210,11 @@ done:
 static ls_status loop(trainer *t, ls_train_result *out, ls_error *err)
 {
 	ls_status status = LS_OK;
-	const ls_leaf *leaf = ls_run_leaf(t->run, ls_run_leaves(t->run) - 1);
+	ls_leaf leaf;
 	uint64_t began = ls_run_leaves(t->run);
-	out->steps = leaf->step;
-	out->state_root = leaf->state;
+	LS_TRY(ls_run_read_leaf(t->run, began - 1, &leaf, err));
+	out->steps = leaf.step;
+	out->state_root = leaf.state;
 	out->diverged = !ls_exec_state_finite(ls_replay_exec(t->replay)); // a run that ended so does not go on
 	while (!ls_run_complete(t->run) && !out->diverged && !out->stopped) {
 		if (t->keeper && !ls_keeper_busy(t->keeper))

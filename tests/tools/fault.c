@@ -12,6 +12,7 @@
  *                         ENOSPC, EIO   the call fails
  *   LS_FAULT_FOREVER=1    every later call fails, too (with ENOSPC and EIO)
  *   LS_FAULT_ALLOC=N      the N-th malloc, calloc, realloc or aligned_alloc gives NULL
+ *   LS_FAULT_LEAK=N       each write to a file `leaves` keeps N bytes of memory for ever
  *   LS_FAULT_REPORT=FILE  at the end "CALLS ALLOCATIONS\n" are written there
  *
  * Loss of power is played as: bytes that no fsync or fdatasync followed are cut off (or become zeros); a rename whose folder was
@@ -45,7 +46,7 @@ static struct {
 } pending[PENDING_MAX];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long calls, allocations, fault_at, fault_alloc; // allocations count from the program's start on
+static long calls, allocations, leak, fault_at, fault_alloc; // allocations count from the program's start on
 static const char *under, *what;
 static bool forever;
 
@@ -63,6 +64,7 @@ __attribute__((constructor)) static void read_options(void)
 	fault_at = number("LS_FAULT_AT");
 	allocations = 0;
 	fault_alloc = number("LS_FAULT_ALLOC");
+	leak = number("LS_FAULT_LEAK");
 }
 
 __attribute__((destructor)) static void report(void)
@@ -181,12 +183,23 @@ static long finish(enum decision d, long result)
 
 /* ---- the calls ---- */
 
+static void leak_for(const char *path)
+{
+	size_t len = strlen(path);
+	char *kept = leak && len > 7 && !strcmp(path + len - 7, "/leaves") ? malloc((size_t)leak) : NULL;
+	if (kept)
+		memset(kept, 1, (size_t)leak);
+	__asm__ volatile("" : : "r"(kept) : "memory"); // or the compiler would see that nobody reads it
+}
+
 static ssize_t any_write(int fd, const void *data, size_t len, off_t at, bool positioned)
 {
 	char path[PATH_MAX];
 	enum decision d = GO_ON;
-	if (len && path_of(fd, path))
+	if (len && path_of(fd, path)) {
 		d = decide("write", true);
+		leak_for(path);
+	}
 	if (d == FAIL)
 		return -1;
 	if (d == HALF)

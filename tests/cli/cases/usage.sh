@@ -25,7 +25,8 @@ run 2 train tiny.yaml --run r --platform nativ
 run 2 train tiny.yaml --run r --platform abacus
 run 2 train tiny.yaml --run r --set train.batc=4
 run 2 train tiny.yaml --run r --set train.batch
-run 2 audit http://example.org/run
+run 2 inspect http://example.org/run
+run 2 audit ftp://example.org/run
 run 2 audit r --sample 4
 run 2 eval r --split train
 run 2 bench tiny.yaml --rounds 0

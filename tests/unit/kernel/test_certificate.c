@@ -1,9 +1,10 @@
 // The exactness certificate: sums that FP64 holds are settled though they are ties, others are not.
 #include "kernel/certificate.h"
 #include "kernel/gemm.h"
+#include "kernel/slices.h"
 #include "kernel/cases.h"
 
-enum { M = 60, N = 70, K = 90 };
+enum { M = 60, N = 70, K = 90, SLICES = 2 };
 
 struct factors {
 	float a[M][K], b[N][K], bias[N], out[M][N];
@@ -115,6 +116,64 @@ static void test_longer_sums_are_not(void **state)
 	ls_free(f);
 }
 
+// ---- products in slices ----
+
+static ls_status run_part(void *gemm, const ls_product_call *part, ls_error *err)
+{
+	return ls_kernel__gemm_run(gemm, part, err);
+}
+
+// Two squares M × M; `causal`: of row i only columns 0 … i.
+static void run_slices(const float *a, const float *b, float *out, bool causal, bool certify, ls_flag_list *flags)
+{
+	ls_kernel_table table;
+	ls_pool *pool;
+	ls_gemm *gemm;
+	ls_slices slices = {0};
+	ls_operand rows = {.kind = LS_OPERAND_STRIDED, .row_stride = K, .inner = K, .inner_stride = 1, .slicing = {M, 1, M * K, 0}};
+	ls_product p = {.rows = SLICES * M, .columns = M, .terms = K, .a = rows, .b = rows, .row_stride = M, .inner = M, .inner_stride = 1,
+	                .slicing = {M, 1, M * M, 0}, .causal = causal};
+	ls_product_call call = {.product = &p, .a = a, .b = b, .out = out, .bits = 32, .test = true, .certify = certify, .sample = -1,
+	                        .bound = ls_bound_fp64(512), .flags = flags};
+	p.b.input = 1;
+	assert_int_equal(ls_kernel__table_init(&table, NULL, NULL), LS_OK);
+	assert_int_equal(ls_pool_open(&pool, 1, NULL), LS_OK);
+	assert_int_equal(ls_kernel__gemm_open(&gemm, &table, &ls_kernel__native_engine, pool, NULL), LS_OK);
+	assert_int_equal(ls_kernel__slices_run(&slices, &call, run_part, gemm, NULL), LS_OK);
+	ls_kernel__slices_free(&slices);
+	ls_kernel__gemm_free(gemm);
+	ls_pool_free(pool);
+}
+
+// Each element in doubt is flagged or counted as certified, once; behind the mask none is either.
+static void test_slices_count_what_they_certify(void **state)
+{
+	size_t certified[2];
+	for (int causal = 0; causal < 2; causal++) {
+		struct factors *f[SLICES] = {draw_factors(0), draw_factors(0)};
+		float *factor = ls_alloc(2 * SLICES * M * K, sizeof *factor), *b = factor + SLICES * M * K, *out = ls_alloc(SLICES * M * M, sizeof *out);
+		ls_flag_list without = {0}, with = {0};
+		for (int s = 0; s < SLICES; s++) {
+			memcpy(factor + s * M * K, f[s]->a, M * K * sizeof *factor);
+			memcpy(b + s * M * K, f[s]->b, M * K * sizeof *b);
+			ls_free(f[s]);
+		}
+		run_slices(factor, b, out, causal, false, &without);
+		run_slices(factor, b, out, causal, true, &with);
+		assert_int_equal(without.certified, 0);
+		assert_int_equal(with.count + with.certified, without.count);
+		assert_true(with.certified > without.count / 4);
+		for (size_t n = 0; n < without.count && causal; n++)
+			assert_true(without.flag[n].index % M <= without.flag[n].index / M % M);
+		certified[causal] = with.certified;
+		ls_flag_list_free(&without);
+		ls_flag_list_free(&with);
+		ls_free(factor);
+		ls_free(out);
+	}
+	assert_true(certified[1] < certified[0]); // the twin: without the mask there are more
+}
+
 // S just below 2^53 units, and not; the smallest unit counts, on either side and of the bias; zeros have none.
 static void test_the_limit(void **state)
 {
@@ -147,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_ties_of_integers_are_settled),
 		cmocka_unit_test(test_the_sample_is_flagged),
 		cmocka_unit_test(test_longer_sums_are_not),
+		cmocka_unit_test(test_slices_count_what_they_certify),
 		cmocka_unit_test(test_the_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

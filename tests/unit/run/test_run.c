@@ -68,10 +68,11 @@ static void test_round_trip(void **state)
 	assert_true(ls_hash_equal(ls_run_job_id(run), ls_plan_job_id(t.plan)));
 	assert_int_equal(ls_run_binding(run)->steps, 7);
 	for (uint64_t i = 0; i < 4; i++) {
-		ls_leaf expected = leaf_of(run, i);
-		assert_memory_equal(&ls_run_leaf(run, i)->state, &expected.state, 32);
-		assert_memory_equal(&ls_run_leaf(run, i)->metrics, &expected.metrics, 32);
-		assert_int_equal(ls_run_leaf(run, i)->step, expected.step);
+		ls_leaf expected = leaf_of(run, i), found;
+		assert_ok(ls_run_read_leaf(run, i, &found, &err));
+		assert_memory_equal(&found.state, &expected.state, 32);
+		assert_memory_equal(&found.metrics, &expected.metrics, 32);
+		assert_int_equal(found.step, expected.step);
 	}
 	assert_int_equal(ls_run_log_bytes(run), 3 * (16 + 7));
 	assert_ok(ls_run_root(run, 4, &root, &err));
