@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The first steps of the example jobs, against the roots in tests/digests.csv.
 
-    digests.py [--tier quick|full] [--jobs NAME,…] [--write] [--run-with "COMMAND …"] [--isa NAME] [--threads N]
+    digests.py [--tier quick|full] [--jobs NAME,…] [--write] [--run-with "COMMAND …"] [--program FILE] [--isa NAME] [--threads N]
 
 Each run has one nonce, commits to every step, and is compared step by step, so that a complaint names the first step whose
 state, or rounding log, is another. The file's columns:
@@ -16,7 +16,7 @@ state, or rounding log, is another. The file's columns:
     run        the head of the run tree over leaves 0 … step; it covers the rounding log
 
 --write makes the file again: read the difference, and know why, before you keep it. --run-with is what starts the program,
-if it is one for another processor; --isa is the LOCKSTEP_ISA to compute with. LOCKSTEP_BUILD names the build folder. Where a data set is missing its jobs are skipped
+if it is one for another processor; --program another one than lockstep, with its command line; --isa is the LOCKSTEP_ISA to compute with. LOCKSTEP_BUILD names the build folder. Where a data set is missing its jobs are skipped
 with a loud line.
 """
 import argparse
@@ -105,7 +105,7 @@ class Digests:
         data, _ = data_of(job, self.folder)
         out = self.folder / f"{number}-{mode}-{platform}"
         sets = [f"arithmetic.mode={mode}", f"train.steps={steps}", "train.commit_every=1", *fields.split()]
-        result = run([*shlex.split(self.options.run_with), LOCKSTEP, "train", JOBS / f"{job}.yaml", "--run", out, "--nonce", NONCE,
+        result = run([*shlex.split(self.options.run_with), self.options.program, "train", JOBS / f"{job}.yaml", "--run", out, "--nonce", NONCE,
                       *(("--data", data) if data else ()), "--platform", platform, "--threads", self.options.threads, "--snapshots", "last:1",
                       *(word for s in sets for word in ("--set", s)), "--json"], {**env, **self.isa}, timeout=self.options.timeout)
         if result.code != 0:
@@ -176,7 +176,10 @@ def check(report, digests, everything):
             report.check(what[3] not in ("any", "native", "naive"), f"{what}: no rows in {FILE.name}")
             print(f"*** NOT COMPARED: {' '.join(what)}: {FILE.name} has rows of other versions only")
             continue
+        before = report.failures
         compare(report, what, rows, expected[what])
+        if digests.options.run_with:  # which may take hours
+            print(f"{' '.join(w for w in what if w)}: {'as stated' if report.failures == before else 'another'}", flush=True)
         compared += 1
         states.setdefault(what[:2], {})[what[2:]] = rows[-1]["state"]
     for case, by_mode in states.items():
@@ -191,6 +194,7 @@ def main():
     parser.add_argument("--jobs")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--run-with", default="")
+    parser.add_argument("--program", type=pathlib.Path, default=LOCKSTEP)
     parser.add_argument("--isa")
     parser.add_argument("--threads", default="1")
     parser.add_argument("--timeout", type=float, default=900)

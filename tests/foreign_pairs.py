@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs that this machine trains and another kind of processor audits, and the other way round; called by scripts/foreign.
 
-    foreign_pairs.py --build DIR --run-with "qemu-ARCH -L SYSROOT"      (LOCKSTEP_BUILD: the build for this machine)
+    foreign_pairs.py --build DIR --run-with "qemu-ARCH -L SYSROOT" [--networks mlp,…]   (LOCKSTEP_BUILD: the build for this machine)
 
 1. Mode logged: each side trains small networks, on native and on naive, here also on openblas; the other side's replay has the
    trainer's root. A bfloat16 job with FP32 sums must need corrections, else it shows nothing.
 2. Modes exact and pinned: the two sides' own runs have one root.
 3. A lie told here is found there, at its step; forged entries under their name.
+
+The emulated program is build/tests/untested, lockstep without the self-test, which scripts/foreign has run before.
 """
 import argparse
 import pathlib
@@ -25,7 +27,7 @@ COARSE = sets(arithmetic__grid=16, arithmetic__compute="fp32")
 class Sides:
     def __init__(self, build, run_with):
         self.here = [LOCKSTEP]
-        self.there = [*shlex.split(run_with), pathlib.Path(build) / "lockstep"]
+        self.there = [*shlex.split(run_with), pathlib.Path(build) / "tests" / "untested"]
 
     def call(self, side, *words):
         return run([*side, *words, "--threads", 1, "--json"], timeout=7200)
@@ -74,13 +76,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--run-with", required=True)
+    parser.add_argument("--networks", default=",".join(n[0] for n in NETWORKS))
     options = parser.parse_args()
     sides, report = Sides(options.build, options.run_with), Report("foreign_pairs")
     here, there = sides.here, sides.there
     with Folder() as folder:
         noise_data(folder / "small", 40)
         noise_data(folder / "wide", 40, side=32)
-        for arch, steps, batch, words in NETWORKS:
+        for arch, steps, batch, words in (n for n in NETWORKS if n[0] in options.networks.split(",")):
             data = folder / ("small" if arch in ("mlp", "lenet5") else "wide")
             job = write_job(folder / f"{arch}.yaml", arch=arch, steps=steps, batch=batch, model=words)
             pairs = [(here, there, "openblas", "native"), (there, here, "native", "openblas")]

@@ -109,29 +109,33 @@ static bool side_by_side(const int64_t *offset, int64_t n)
 	return true;
 }
 
-static bool is_near(const int64_t *offset, int64_t n)
+static bool is_near(const int64_t *offset, int64_t n, int64_t most)
 {
 	for (int64_t i = 1; i < n; i++)
-		if (offset[i] < offset[0] || offset[i] > offset[0] + 15)
+		if (offset[i] < offset[0] || offset[i] > offset[0] + most)
 			return false;
 	return true;
 }
 
+static ls_group group_of(const int64_t *offset, int64_t n)
+{
+	if (side_by_side(offset, n))
+		return LS_GROUP_RUN;
+	if (is_near(offset, n, 15))
+		return LS_GROUP_NEAR;
+	if (n == LS_GROUP_TERMS && side_by_side(offset, 4) && side_by_side(offset + 4, 4))
+		return LS_GROUP_HALVES;
+	return is_near(offset, n, 31) ? LS_GROUP_WIDE : LS_GROUP_SCATTERED;
+}
+
 static void find_groups(ls_terms *t)
 {
-	static const int cost[] = {[LS_GROUP_RUN] = 4, [LS_GROUP_NEAR] = 5, [LS_GROUP_HALVES] = 6, [LS_GROUP_SCATTERED] = 16};
+	static const int cost[] = {[LS_GROUP_RUN] = 4, [LS_GROUP_NEAR] = 5, [LS_GROUP_WIDE] = 7, [LS_GROUP_HALVES] = 6,
+	                           [LS_GROUP_SCATTERED] = 16};
 	int64_t sum = 0, groups = (t->count + LS_GROUP_TERMS - 1) / LS_GROUP_TERMS;
 	for (int64_t g = 0; g < groups; g++) {
-		const int64_t *offset = t->offset + g * LS_GROUP_TERMS;
 		int64_t n = t->count - g * LS_GROUP_TERMS;
-		ls_group group = LS_GROUP_SCATTERED;
-		n = n < LS_GROUP_TERMS ? n : LS_GROUP_TERMS;
-		if (side_by_side(offset, n))
-			group = LS_GROUP_RUN;
-		else if (is_near(offset, n))
-			group = LS_GROUP_NEAR;
-		else if (n == LS_GROUP_TERMS && side_by_side(offset, 4) && side_by_side(offset + 4, 4))
-			group = LS_GROUP_HALVES;
+		ls_group group = group_of(t->offset + g * LS_GROUP_TERMS, n < LS_GROUP_TERMS ? n : LS_GROUP_TERMS);
 		t->group[g] = (uint8_t)group;
 		sum += cost[group];
 	}

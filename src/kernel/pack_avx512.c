@@ -5,21 +5,22 @@
 #include "kernel/table.h"
 #include "kernel/transpose8.h"
 
-enum { LANES = LS_PANEL_LANES, HALF = LANES / 2, WINDOW = 2 * LANES };
+enum { LANES = LS_PANEL_LANES, HALF = LANES / 2, WINDOW = 2 * LANES, LINE = 16, AHEAD = 2 * LINE }; // in numbers
 #define INLINE static inline __attribute__((always_inline))
 
-// ---- where terms go; `wide` is a constant in every call ----
+// ---- where terms go; `wide` and `half` are constants in every call ----
 
 struct sink {
 	const ls_panel *p;
-	__m512d low, high; // sums of squares of lanes 0…7 and 8…15
-	int64_t exact;     // from this term on, nothing may be written behind lane w
-	__mmask16 lanes;   // w of them
-	uint16_t *nonzero; // which lanes of a term are
+	__m512d squares[2]; // sums of lanes 0…7 and 8…15
+	int64_t exact[2];   // from this term on, nothing may be written behind lane w
+	__mmask16 lanes;    // w of them
+	uint8_t *nonzero;   // which lanes of a term are, lanes 0…7 and 8…15 in turn
 };
 
-// Masked stores are many times as slow as plain ones on some processors. Where panels lie one behind the other, what is written
-// behind a term's lanes is overwritten by the next one's, up to the last few.
+/* Masked stores are many times as slow as plain ones on some processors. Where panels lie one behind the other, what is written
+ * behind a term's lanes is overwritten by the next one's, up to the last few: lanes 8…15 are written no later than lanes 0…7 of the
+ * next term. */
 static int64_t first_exact(const ls_panel *p, int64_t terms)
 {
 	int whole = p->w > HALF ? LANES : HALF, reach = (whole + p->w - 1) / p->w;
@@ -28,66 +29,54 @@ static int64_t first_exact(const ls_panel *p, int64_t terms)
 	return p->ld == p->w && terms >= reach ? terms + 1 - reach : 0;
 }
 
-INLINE void sink_begin(const bool wide, struct sink *s, const ls_panel *p, int64_t terms, uint16_t *nonzero)
+INLINE void sink_begin(const bool wide, struct sink *s, const ls_panel *p, int64_t terms, uint8_t *nonzero)
 {
-	s->nonzero = nonzero;
 	s->p = p;
-	s->exact = first_exact(p, terms);
+	s->nonzero = nonzero;
+	s->exact[0] = p->w > HALF ? terms : first_exact(p, terms);
+	s->exact[1] = first_exact(p, terms);
 	s->lanes = (__mmask16)((UINT32_C(1) << p->w) - 1);
-	s->low = s->high = _mm512_setzero_pd();
+	s->squares[0] = s->squares[1] = _mm512_setzero_pd();
 	if (wide && p->squares) {
-		s->low = _mm512_maskz_loadu_pd((__mmask8)s->lanes, p->squares);
-		s->high = _mm512_maskz_loadu_pd((__mmask8)(s->lanes >> HALF), p->squares + HALF);
+		s->squares[0] = _mm512_maskz_loadu_pd((__mmask8)s->lanes, p->squares);
+		s->squares[1] = _mm512_maskz_loadu_pd((__mmask8)(s->lanes >> HALF), p->squares + HALF);
 	}
 }
 
-INLINE void put_wide(struct sink *s, int64_t k, __m512 v)
+INLINE void put_half(const bool wide, const int half, struct sink *s, int64_t k, __m256 v)
 {
 	const ls_panel *p = s->p;
-	double *dst = (double *)p->dst + k * p->ld;
-	__m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v)), high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-	if (k < s->exact) {
-		_mm512_storeu_pd(dst, low);
-		if (p->w > HALF)
-			_mm512_storeu_pd(dst + HALF, high);
-	} else {
-		_mm512_mask_storeu_pd(dst, (__mmask8)s->lanes, low);
-		_mm512_mask_storeu_pd(dst + HALF, (__mmask8)(s->lanes >> HALF), high);
-	}
-	if (p->squares) {
-		s->low = _mm512_fmadd_pd(low, low, s->low);
-		s->high = _mm512_fmadd_pd(high, high, s->high);
-	}
-	if (p->support)
-		s->nonzero[k] = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-}
-
-INLINE void put_narrow(struct sink *s, int64_t k, __m512 v)
-{
-	float *dst = (float *)s->p->dst + k * s->p->ld;
-	if (k >= s->exact)
-		_mm512_mask_storeu_ps(dst, s->lanes, v);
-	else if (s->p->w > HALF)
-		_mm512_storeu_ps(dst, v);
+	int64_t at = k * p->ld + half * HALF;
+	__mmask8 lanes = (__mmask8)(s->lanes >> (half * HALF));
+	__m512d x = _mm512_cvtps_pd(v);
+	if (!wide && k < s->exact[half])
+		_mm256_storeu_ps((float *)p->dst + at, v);
+	else if (!wide)
+		_mm256_mask_storeu_ps((float *)p->dst + at, lanes, v);
+	else if (k < s->exact[half])
+		_mm512_storeu_pd((double *)p->dst + at, x);
 	else
-		_mm256_storeu_ps(dst, _mm512_castps512_ps256(v));
+		_mm512_mask_storeu_pd((double *)p->dst + at, lanes, x);
+	if (wide && p->squares)
+		s->squares[half] = _mm512_fmadd_pd(x, x, s->squares[half]);
+	if (wide && p->support)
+		s->nonzero[2 * k + half] = _mm256_cmp_ps_mask(v, _mm256_setzero_ps(), _CMP_NEQ_UQ);
 }
 
 INLINE void put(const bool wide, struct sink *s, int64_t k, __m512 v)
 {
-	if (wide)
-		put_wide(s, k, v);
-	else
-		put_narrow(s, k, v);
+	put_half(wide, 0, s, k, _mm512_castps512_ps256(v));
+	if (s->p->w > HALF)
+		put_half(wide, 1, s, k, _mm512_extractf32x8_ps(v, 1));
 }
 
-// Bit r of nonzero[k] becomes bit k of row r's words.
-static void turn_support(const ls_panel *p, uint16_t *nonzero, int64_t terms)
+// Lane r's bit of term k becomes bit k of row r's words.
+static void turn_support(const ls_panel *p, uint8_t *nonzero, int64_t terms)
 {
 	for (int64_t k = terms; k % 64; k++)
-		nonzero[k] = 0;
+		nonzero[2 * k] = nonzero[2 * k + 1] = 0;
 	for (int64_t k = 0; k < terms; k += 64) {
-		__m512i first = _mm512_loadu_si512(nonzero + k), second = _mm512_loadu_si512(nonzero + k + 32);
+		__m512i first = _mm512_loadu_si512(nonzero + 2 * k), second = _mm512_loadu_si512(nonzero + 2 * k + 64);
 		for (int r = 0; r < p->n; r++) {
 			__m512i bit = _mm512_set1_epi16((short)(1 << r));
 			uint64_t low = _mm512_test_epi16_mask(first, bit), high = _mm512_test_epi16_mask(second, bit);
@@ -99,8 +88,8 @@ static void turn_support(const ls_panel *p, uint16_t *nonzero, int64_t terms)
 INLINE void sink_end(const bool wide, struct sink *s, int64_t terms)
 {
 	if (wide && s->p->squares) {
-		_mm512_mask_storeu_pd(s->p->squares, (__mmask8)s->lanes, s->low);
-		_mm512_mask_storeu_pd(s->p->squares + HALF, (__mmask8)(s->lanes >> HALF), s->high);
+		_mm512_mask_storeu_pd(s->p->squares, (__mmask8)s->lanes, s->squares[0]);
+		_mm512_mask_storeu_pd(s->p->squares + HALF, (__mmask8)(s->lanes >> HALF), s->squares[1]);
 	}
 	if (wide && s->p->support)
 		turn_support(s->p, s->nonzero, terms);
@@ -170,9 +159,11 @@ INLINE __m512 read_window(const struct window *w, const float *x)
 INLINE void read_windows(const bool wide, struct sink *s, const float *x, const ls_terms *terms, const struct window *window,
                          const int count)
 {
+	int64_t end = window[count - 1].offset + WINDOW; // about where the next panel begins
 	for (int64_t k = 0; k < terms->count; k++) {
 		const float *at = x + terms->offset[k];
 		__m512 v = read_window(&window[0], at);
+		_mm_prefetch((const char *)(at + end), _MM_HINT_T0);
 		for (int i = 1; i < count; i++)
 			v = _mm512_or_ps(v, read_window(&window[i], at));
 		put(wide, s, k, v);
@@ -182,8 +173,11 @@ INLINE void read_windows(const bool wide, struct sink *s, const float *x, const 
 INLINE void by_rows(const bool wide, struct sink *s, const float *x, const ls_terms *terms, const struct window *window, int count)
 {
 	if (count == 1 && window->plain)
-		for (int64_t k = 0; k < terms->count; k++)
-			put(wide, s, k, _mm512_maskz_loadu_ps(window->lanes, x + window->offset + terms->offset[k]));
+		for (int64_t k = 0; k < terms->count; k++) {
+			const float *at = x + window->offset + terms->offset[k];
+			_mm_prefetch((const char *)(at + LANES), _MM_HINT_T0); // the next panel's; terms are often whole pages apart
+			put(wide, s, k, _mm512_maskz_loadu_ps(window->lanes, at));
+		}
 	else if (count == 1)
 		read_windows(wide, s, x, terms, window, 1);
 	else if (count == 2)
@@ -194,58 +188,78 @@ INLINE void by_rows(const bool wide, struct sink *s, const float *x, const ls_te
 
 // ---- by terms ----
 
-// Eight terms, of which there are `have`, of one row.
-INLINE __m256 read_group(const float *x, const int64_t *offset, ls_group group, __m512i index, __mmask16 numbers, int have)
-{
-	float v[LS_GROUP_TERMS] = {0};
-	switch (group) {
-	case LS_GROUP_RUN: return _mm256_maskz_loadu_ps((__mmask8)numbers, x + offset[0]);
-	case LS_GROUP_NEAR:
-		return _mm512_castps512_ps256(_mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps(numbers, x + offset[0])));
-	case LS_GROUP_HALVES:
-		return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(x + offset[0])), _mm_loadu_ps(x + offset[4]), 1);
-	default:
-		for (int i = 0; i < have; i++)
-			v[i] = x[offset[i]];
-		return _mm256_loadu_ps(v);
-	}
-}
-
 // Which numbers behind the first a group reads, and each term's among them; 0 for terms that there are not.
-INLINE __mmask16 find_index(const int64_t *offset, int have, __m512i *index)
+INLINE uint32_t find_index(const int64_t *offset, int have, __m512i *index)
 {
 	__m512i at = _mm512_maskz_loadu_epi64((__mmask8)((1u << have) - 1), offset);
 	at = _mm512_maskz_sub_epi64((__mmask8)((1u << have) - 1), at, _mm512_set1_epi64(offset[0]));
 	*index = _mm512_zextsi256_si512(_mm512_cvtepi64_epi32(at));
-	return (__mmask16)_mm512_reduce_or_epi64(_mm512_sllv_epi64(_mm512_set1_epi64(1), at));
+	return (uint32_t)_mm512_reduce_or_epi64(_mm512_sllv_epi64(_mm512_set1_epi64(1), at));
 }
 
-INLINE void read_eight(__m256 v[8], const ls_panel *p, const float *x, const int64_t *row, int first, const int64_t *offset,
-                       ls_group group, int have)
+static __m256 read_scattered(const float *x, const int64_t *offset, int have)
 {
-	__m512i index = _mm512_setzero_si512();
-	__mmask16 numbers = group <= LS_GROUP_NEAR ? find_index(offset, have, &index) : 0;
-#pragma GCC unroll 8
-	for (int r = 0; r < 8; r++)
-		v[r] = first + r < p->n ? read_group(x + row[first + r], offset, group, index, numbers, have) : _mm256_setzero_ps();
+	float v[LS_GROUP_TERMS] = {0};
+	for (int i = 0; i < have; i++)
+		v[i] = x[offset[i]];
+	return _mm256_loadu_ps(v);
+}
+
+// Eight terms, of which there are `have`, of eight rows.
+INLINE void read_eight(__m256 v[8], const float *x, const int64_t *row, const int64_t *offset, ls_group group, int have)
+{
+#define EACH_ROW(value) _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++) { const float *at = x + row[r]; v[r] = (value); }
+	__m512i index;
+	uint32_t numbers;
+	__mmask16 first, rest;
+	switch (group) {
+	case LS_GROUP_RUN:
+		numbers = (UINT32_C(1) << have) - 1;
+		EACH_ROW(_mm256_maskz_loadu_ps((__mmask8)numbers, at + offset[0]))
+		break;
+	case LS_GROUP_NEAR:
+		numbers = find_index(offset, have, &index);
+		first = (__mmask16)numbers;
+		EACH_ROW(_mm512_castps512_ps256(_mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps(first, at + offset[0]))))
+		break;
+	case LS_GROUP_WIDE:
+		numbers = find_index(offset, have, &index);
+		first = (__mmask16)numbers;
+		rest = (__mmask16)(numbers >> LANES);
+		EACH_ROW(_mm512_castps512_ps256(_mm512_permutex2var_ps(_mm512_maskz_loadu_ps(first, at + offset[0]), index,
+		                                                       _mm512_maskz_loadu_ps(rest, at + offset[0] + LANES))))
+		break;
+	case LS_GROUP_HALVES:
+		EACH_ROW(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(at + offset[0])), _mm_loadu_ps(at + offset[4]), 1))
+		break;
+	default:
+		EACH_ROW(read_scattered(at, offset, have))
+		break;
+	}
+#undef EACH_ROW
 	transpose8(v);
 }
 
-INLINE void by_terms(const bool wide, const bool high, struct sink *s, const float *x, const int64_t *row, const ls_terms *terms)
+// Lanes 8·half … 8·half+7, for all terms: as many rows as a set of the first cache has lines, should rows be whole pages apart.
+INLINE void by_terms(const bool wide, const int half, struct sink *s, const float *x, const int64_t *rows, const ls_terms *terms)
 {
+	int n = s->p->n - half * HALF;
+	__mmask8 lanes = n >= HALF ? 0xff : n > 0 ? (__mmask8)((1u << n) - 1) : 0;
+	int64_t row[HALF];
+	for (int r = 0; r < HALF; r++)
+		row[r] = r < n ? rows[half * HALF + r] : s->p->n ? rows[0] : 0;
 	for (int64_t k = 0; k < terms->count; k += LS_GROUP_TERMS) {
 		int have = terms->count - k < LS_GROUP_TERMS ? (int)(terms->count - k) : LS_GROUP_TERMS;
-		ls_group group = (ls_group)terms->group[k / LS_GROUP_TERMS];
-		__m256 a[8], b[8];
-		read_eight(a, s->p, x, row, 0, terms->offset + k, group, have);
-		if (high)
-			read_eight(b, s->p, x, row, HALF, terms->offset + k, group, have);
+		__m256 v[8];
+		if (k % LINE == 0 && k + AHEAD < terms->count)
+			for (int r = 0; r < HALF; r++)
+				_mm_prefetch((const char *)(x + row[r] + terms->offset[k + AHEAD]), _MM_HINT_T0);
+		read_eight(v, x, row, terms->offset + k, (ls_group)terms->group[k / LS_GROUP_TERMS], have);
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++) {
 			if (i >= have)
 				break;
-			__m512 v = _mm512_zextps256_ps512(a[i]);
-			put(wide, s, k + i, high ? _mm512_insertf32x8(v, b[i], 1) : v);
+			put_half(wide, half, s, k + i, _mm256_maskz_mov_ps(lanes, v[i]));
 		}
 	}
 }
@@ -253,16 +267,17 @@ INLINE void by_terms(const bool wide, const bool high, struct sink *s, const flo
 INLINE void pack(const bool wide, const ls_panel *p, const float *x, const int64_t *row, const ls_terms *terms)
 {
 	struct window window[LANES];
-	uint16_t nonzero[LS_BLOCK_TERMS];
+	uint8_t nonzero[2 * LS_BLOCK_TERMS];
 	struct sink s;
 	int count = find_windows(row, p->n, window);
 	sink_begin(wide, &s, p, terms->count, nonzero);
-	if (count && cost_of_windows(window, count) <= terms->cost * (p->n > HALF ? 2 : 1))
+	if (count && cost_of_windows(window, count) <= terms->cost * (p->n > HALF ? 2 : 1)) {
 		by_rows(wide, &s, x, terms, window, count);
-	else if (p->w > HALF)
-		by_terms(wide, true, &s, x, row, terms);
-	else
-		by_terms(wide, false, &s, x, row, terms);
+	} else {
+		if (p->w > HALF)
+			by_terms(wide, 1, &s, x, row, terms);
+		by_terms(wide, 0, &s, x, row, terms);
+	}
 	sink_end(wide, &s, terms->count);
 }
 

@@ -29,6 +29,7 @@ typedef struct ls_panel {
 typedef enum ls_group {
 	LS_GROUP_RUN,      /* side by side */
 	LS_GROUP_NEAR,     /* from the first one to 15 numbers behind it */
+	LS_GROUP_WIDE,     /* the same to 31 */
 	LS_GROUP_HALVES,   /* two times four side by side */
 	LS_GROUP_SCATTERED
 } ls_group;

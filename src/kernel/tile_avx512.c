@@ -17,6 +17,11 @@ static inline __attribute__((always_inline)) void multiply(const int m, const in
 #pragma GCC unroll 2
 		for (int j = 0; j < v; j++)
 			acc[i][j] = _mm512_setzero_pd();
+#pragma GCC unroll 14
+	for (int i = 0; i < m; i++) // of the tile, which is needed in the end
+#pragma GCC unroll 2
+		for (int j = 0; j < v; j++)
+			__builtin_prefetch(c + i * ldc + j * LANES, 1);
 	for (; k > 0; k--, a += m, b += v * LANES) {
 #pragma GCC unroll 2
 		for (int j = 0; j < v; j++)

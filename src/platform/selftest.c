@@ -148,19 +148,6 @@ static void fill(float *x, int64_t count, uint64_t step, values kind)
 		x[i] = value_at(&stream, kind, (uint64_t)i);
 }
 
-static void sum_element(const ls_product_call *call, int64_t i, int64_t j, ls_sum *sum)
-{
-	const ls_product *p = call->product;
-	ls_sum_init(sum);
-	for (int64_t k = 0; k < p->terms; k++) {
-		int64_t a = ls_operand_index(&p->a, i, k), b = ls_operand_index(&p->b, j, k);
-		if (a >= 0 && b >= 0)
-			ls_sum_add(sum, call->a[a], call->b[b]);
-	}
-	if (p->bias != LS_BIAS_NONE)
-		ls_sum_add(sum, call->bias[p->bias == LS_BIAS_ROW ? i : j], 1);
-}
-
 // First so that every sum is flagged, by a wide bound or a grid finer than the bound; then as training does it.
 static void set_pass(ls_product_call *call, int pass)
 {
@@ -177,25 +164,24 @@ static const ls_flag *flag_at(const ls_flag_list *flags, size_t *at, int64_t ind
 	return *at < flags->count && flags->flag[*at].index == index ? &flags->flag[*at] : NULL;
 }
 
-// Every flagged sum within B as the platform promises it; every other element equal to R(E).
-static bool elements_hold(const ls_product_call *call, char *detail, size_t detail_size)
+// Every flagged sum within B as the platform promises it; every other element equal to R(E). `sums` has E and S by element.
+static bool elements_hold(const ls_product_call *call, const ls_sum *sums, char *detail, size_t detail_size)
 {
 	const ls_product *p = call->product;
 	int64_t terms = ls_product_all_terms(p);
 	ls_bound promise = call->fp32 ? ls_bound_fp32(terms) : ls_bound_fp64(ls_depth_default(terms));
 	size_t at = 0;
 	for (int64_t index = 0; index < p->rows * p->columns; index++) {
-		int64_t i, j;
-		ls_sum sum;
+		const ls_sum *sum = &sums[index];
 		const ls_flag *flag = flag_at(call->flags, &at, index);
+		int64_t i, j;
+		if (flag ? ls_sum_within(sum, flag->c, promise, call->bits)
+		         : ls_bits_f32(call->out[index]) == ls_bits_f32(ls_sum_round(sum, call->bits)))
+			continue;
 		ls_product_locate(p, index, &i, &j);
-		sum_element(call, i, j, &sum);
-		if (flag ? !ls_sum_within(&sum, flag->c, promise, call->bits)
-		         : ls_bits_f32(call->out[index]) != ls_bits_f32(ls_sum_round(&sum, call->bits))) {
-			snprintf(detail, detail_size, "element (%lld, %lld): found %a, expected %a", (long long)i, (long long)j,
-			         flag ? flag->c : (double)call->out[index], (double)ls_sum_round(&sum, call->bits));
-			return false;
-		}
+		snprintf(detail, detail_size, "element (%lld, %lld): found %a, expected %a", (long long)i, (long long)j,
+		         flag ? flag->c : (double)call->out[index], (double)ls_sum_round(sum, call->bits));
+		return false;
 	}
 	snprintf(detail, detail_size, "%lld elements within the bound, %zu of them by their sum",
 	         (long long)(p->rows * p->columns), call->flags->count);
@@ -238,35 +224,93 @@ static bool order_holds(const ls_product_call *call, char *detail, size_t detail
 
 typedef enum sums { FP64, FP32, PINNED } sums;
 
-static ls_status check_product(ls_platform *platform, const struct trial *trial, sums how, struct report *r, ls_error *err)
+// A trial with its inputs. Exact sums take most of the time of a self-test, and are the same in every way to sum.
+struct bench {
+	const struct trial *trial;
+	float *a, *b, *bias, *out;
+	ls_sum *sums;
+};
+
+static ls_product_call call_of(const struct bench *b, sums how, ls_flag_list *flags)
+{
+	return (ls_product_call){.product = &b->trial->product, .a = b->a, .b = b->b, .bias = b->bias, .out = b->out, .fp32 = how == FP32,
+	                         .test = how != PINNED, .pinned = how == PINNED, .bits = 32, .sample = -1, .flags = flags};
+}
+
+// Where the terms of each row or column lie; negative where a tap falls outside the picture.
+static int64_t *term_places(const ls_operand *operand, int64_t rows, int64_t terms)
+{
+	int64_t *place = ls_alloc((size_t)(rows * terms), sizeof *place);
+	for (int64_t i = 0; place && i < rows; i++)
+		for (int64_t k = 0; k < terms; k++)
+			place[i * terms + k] = ls_operand_index(operand, i, k);
+	return place;
+}
+
+static bool compute_sums(const struct bench *b)
+{
+	const ls_product *p = &b->trial->product;
+	bool done;
+	int64_t *a_place = term_places(&p->a, p->rows, p->terms), *b_place = term_places(&p->b, p->columns, p->terms);
+	for (int64_t index = 0; a_place && b_place && index < p->rows * p->columns; index++) {
+		ls_sum *sum = &b->sums[index];
+		int64_t i, j;
+		ls_product_locate(p, index, &i, &j);
+		ls_sum_init(sum);
+		for (int64_t k = 0; k < p->terms; k++) {
+			int64_t at = a_place[i * p->terms + k], bt = b_place[j * p->terms + k];
+			if (at >= 0 && bt >= 0)
+				ls_sum_add(sum, b->a[at], b->b[bt]);
+		}
+		if (p->bias != LS_BIAS_NONE)
+			ls_sum_add(sum, b->bias[p->bias == LS_BIAS_ROW ? i : j], 1);
+	}
+	done = a_place && b_place;
+	ls_free(a_place);
+	ls_free(b_place);
+	return done;
+}
+
+static ls_status open_bench(struct bench *b, const struct trial *trial, ls_error *err)
 {
 	const ls_product *p = &trial->product;
+	size_t elements = (size_t)(p->rows * p->columns);
+	*b = (struct bench){trial, ls_alloc((size_t)trial->a_count, sizeof *b->a), ls_alloc((size_t)trial->b_count, sizeof *b->b),
+	                    ls_alloc((size_t)(p->rows + p->columns), sizeof *b->bias), ls_alloc(elements, sizeof *b->out),
+	                    ls_alloc(elements, sizeof *b->sums)};
+	if (!b->a || !b->b || !b->bias || !b->out || !b->sums)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for a self-test");
+	fill(b->a, trial->a_count, 1, trial->values);
+	fill(b->b, trial->b_count, 2, trial->values == CANCELLING ? NORMAL : trial->values);
+	fill(b->bias, p->rows + p->columns, 3, NORMAL);
+	return compute_sums(b) ? LS_OK : ls_error_set(err, LS_ERR_NOMEM, "no memory for the sums of a self-test");
+}
+
+static void close_bench(struct bench *b)
+{
+	ls_free(b->a);
+	ls_free(b->b);
+	ls_free(b->bias);
+	ls_free(b->out);
+	ls_free(b->sums);
+}
+
+static ls_status check_product(ls_platform *platform, const struct bench *b, sums how, struct report *r, ls_error *err)
+{
+	ls_status status = LS_OK;
 	ls_flag_list flags = {0};
-	float *a = ls_alloc((size_t)trial->a_count, sizeof *a), *b = ls_alloc((size_t)trial->b_count, sizeof *b);
-	float *bias = ls_alloc((size_t)(p->rows + p->columns), sizeof *bias);
-	float *out = ls_alloc((size_t)(p->rows * p->columns), sizeof *out);
-	ls_product_call call = {.product = p, .a = a, .b = b, .bias = bias, .out = out, .fp32 = how == FP32,
-	                        .test = how != PINNED, .pinned = how == PINNED, .bits = 32, .sample = -1, .flags = &flags};
+	ls_product_call call = call_of(b, how, &flags);
 	bool held = true;
 	char detail[160], name[96];
-	ls_status status = a && b && bias && out ? LS_OK : LS_ERR_NOMEM;
-	LS_TRY(status);
-	fill(a, trial->a_count, 1, trial->values);
-	fill(b, trial->b_count, 2, trial->values == CANCELLING ? NORMAL : trial->values);
-	fill(bias, p->rows + p->columns, 3, NORMAL);
 	for (int pass = 0; pass < (how == PINNED ? 1 : 2) && held; pass++) {
 		if (how != PINNED)
 			set_pass(&call, pass);
 		LS_TRY(ls_platform_product(platform, &call, err));
-		held = how == PINNED ? order_holds(&call, detail, sizeof detail) : elements_hold(&call, detail, sizeof detail);
+		held = how == PINNED ? order_holds(&call, detail, sizeof detail) : elements_hold(&call, b->sums, detail, sizeof detail);
 	}
-	snprintf(name, sizeof name, "%s%s", trial->name, how == FP32 ? ", FP32" : how == PINNED ? ", pinned" : "");
+	snprintf(name, sizeof name, "%s%s", b->trial->name, how == FP32 ? ", FP32" : how == PINNED ? ", pinned" : "");
 	say(r, name, held, detail);
 done:
-	ls_free(a);
-	ls_free(b);
-	ls_free(bias);
-	ls_free(out);
 	ls_flag_list_free(&flags);
 	return status;
 }
@@ -274,13 +318,18 @@ done:
 ls_status ls_platform_selftest(ls_platform *platform, bool *passed, ls_check_fn report, void *context, ls_error *err)
 {
 	struct report r = {report, context, true};
+	struct bench bench[TRIAL_COUNT] = {{0}};
 	ls_status status = LS_OK;
 	*passed = false;
 	check_arithmetic(&r);
+	for (size_t i = 0; i < TRIAL_COUNT; i++)
+		LS_TRY(open_bench(&bench[i], &trials[i], err));
 	for (int how = FP64; how <= PINNED; how++)
 		for (size_t i = 0; i < TRIAL_COUNT; i++)
-			LS_TRY(check_product(platform, &trials[i], (sums)how, &r, err));
+			LS_TRY(check_product(platform, &bench[i], (sums)how, &r, err));
 	*passed = r.passed;
 done:
+	for (size_t i = 0; i < TRIAL_COUNT; i++)
+		close_bench(&bench[i]);
 	return status;
 }

@@ -53,12 +53,25 @@ static bool collect(struct plot *p, const ls_chart *chart)
 	return any;
 }
 
-/* Ends the axis on multiples of 1, 2 or 5 times a power of ten, about TICKS of them. */
-static void choose_scale(struct plot *p, bool from_zero)
+/* 1, 2 or 5 times a power of ten, so that about TICKS of them make the range. */
+static double tick_for(double range)
 {
 	static const double steps[] = {2, 2.5, 2}; // from 1 to 2, to 5, to 10
-	double range;
+	double tick = 1;
 	int at = 0;
+	while (tick * TICKS > range * 10)
+		tick /= 10;
+	while (tick * TICKS < range) {
+		tick *= steps[at];
+		at = (at + 1) % 3;
+	}
+	return tick;
+}
+
+/* Ends the axis on marks. */
+static void choose_scale(struct plot *p, bool from_zero)
+{
+	double range;
 	bool first = true;
 	for (int i = 0; i <= COLUMNS; i++) {
 		if (!p->column[i].count)
@@ -74,13 +87,7 @@ static void choose_scale(struct plot *p, bool from_zero)
 		range = p->high < 0 ? -p->high : p->high;
 		range = range > 1 / largest ? range : 1;
 	}
-	p->tick = 1;
-	while (p->tick * TICKS > range * 10)
-		p->tick /= 10;
-	while (p->tick * TICKS < range) {
-		p->tick *= steps[at];
-		at = (at + 1) % 3;
-	}
+	p->tick = tick_for(range);
 }
 
 static double floor_to(double v, double tick)
@@ -97,16 +104,33 @@ static double height_of(const struct plot *p, double y)
 	return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (y - p->low) / (p->high - p->low));
 }
 
+// Marks of the x axis between its ends, where they do not run into the numbers there.
+static void draw_steps(ls_buf *out, const struct plot *p)
+{
+	double range = (double)(p->x1 - p->x0), tick = tick_for(range);
+	int marks = 0;
+	if (range < TICKS)
+		return;
+	for (uint64_t step = (uint64_t)tick, x = (p->x0 / step + 1) * step; x < p->x1 && marks < 2 * TICKS; x += step, marks++) {
+		int at = LEFT + column_of(p, x);
+		ls_buf_printf(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>", at, at, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 4);
+		if (at > LEFT + 60 && at < WIDTH - RIGHT - 90)
+			ls_buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%llu</text>\n", at, HEIGHT - BOTTOM + 18, (unsigned long long)x);
+	}
+}
+
 static void draw_axes(ls_buf *out, struct plot *p, const ls_chart *chart)
 {
 	int lines = 0;
+	double top = floor_to(p->high, p->tick);
 	p->low = floor_to(p->low, p->tick);
-	p->high = floor_to(p->high, p->tick) + p->tick;
+	p->high = top >= p->high && top > p->low ? top : top + p->tick; // 100 % stays the top
 	for (double y = p->low; y <= p->high + p->tick / 2 && lines <= 2 * TICKS; y += p->tick, lines++) {
 		double at = height_of(p, y), shown = y < p->tick / 2 && y > -p->tick / 2 ? 0 : y;
 		ls_buf_printf(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT, WIDTH - RIGHT, at, at);
 		ls_buf_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6, at + 4, shown);
 	}
+	draw_steps(out, p);
 	ls_buf_printf(out, "<text x=\"%d\" y=\"%d\">%llu</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%llu</text>", LEFT,
 	              HEIGHT - BOTTOM + 18, (unsigned long long)p->x0, WIDTH - RIGHT, HEIGHT - BOTTOM + 18, (unsigned long long)p->x1);
 	ls_buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", LEFT + COLUMNS / 2, HEIGHT - 6);

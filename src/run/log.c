@@ -231,6 +231,20 @@ static ls_status block_fits(const ls_run *run, uint64_t leaf, const ls_program *
 	return status;
 }
 
+static ls_status withheld(ls_damage *damage, uint64_t first, uint64_t leaf, const char *what)
+{
+	ls_run__damage(damage, "rounding-log/frames", first, "%s of leaf %llu was not given", what, (unsigned long long)leaf);
+	damage->withheld = true;
+	return LS_OK;
+}
+
+static ls_status fetch_block(const ls_run *run, uint64_t at, uint8_t *block, size_t len, ls_error *err)
+{
+	if (run->source.file)
+		return run->source.read_log(run->source.context, at, block, len, err);
+	return ls_file_read_at(run->log_file, at, block, len, err);
+}
+
 ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *program, ls_encoding encoding, uint8_t **block,
                           size_t *len, ls_damage *damage, ls_error *err)
 {
@@ -243,11 +257,8 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 	ls_run_leaf_steps(run, leaf, &first, &last);
 	LS_TRY(ls_run_read_leaf(run, leaf, &its, err));
 	status = ls_run_block_place(run, leaf, &at, &bytes, err);
-	if (status == LS_ERR_NOT_FOUND) {
-		ls_run__damage(damage, "rounding-log/frames", first, "the place of the block of leaf %llu was not given", (unsigned long long)leaf);
-		damage->withheld = true;
-		return LS_OK;
-	}
+	if (status == LS_ERR_NOT_FOUND)
+		return withheld(damage, first, leaf, "the place of the block");
 	if (status != LS_OK)
 		goto done;
 	*len = (size_t)bytes;
@@ -262,17 +273,10 @@ ls_status ls_run_read_log(const ls_run *run, uint64_t leaf, const ls_program *pr
 		status = ls_error_set(err, LS_ERR_NOMEM, "no memory for a rounding-log block of %zu bytes", *len);
 		goto done;
 	}
-	if (run->source.file)
-		status = run->source.read_log(run->source.context, at, *block, *len, err);
-	else
-		status = ls_file_read_at(run->log_file, at, *block, *len, err);
-	if (status == LS_ERR_NOT_FOUND) {
-		ls_run__damage(damage, "rounding-log/frames", first, "the block of leaf %llu was not given", (unsigned long long)leaf);
-		damage->withheld = true;
-		status = LS_OK;
-		goto done;
-	}
-	if (status != LS_OK)
+	status = fetch_block(run, at, *block, *len, err);
+	if (status == LS_ERR_NOT_FOUND)
+		status = withheld(damage, first, leaf, "the block");
+	if (status != LS_OK || damage->found)
 		goto done;
 	status = block_fits(run, leaf, program, encoding, &its.log, *block, *len, &log, &fits);
 	if (status != LS_OK) {

@@ -17,7 +17,7 @@ def main():
     if not fashion_mnist():
         sys.exit(SKIPPED)
     report = Report("accuracy")
-    with Folder() as folder:
+    with Folder(large=True) as folder:
         for name, wanted in WANTED.items():
             job = JOBS / f"{name}.yaml"
             whole = lockstep("train", job, "--run", folder / name, *DATA)

@@ -193,7 +193,7 @@ def main():
     report, begun = Report("conv_pairs"), time.monotonic()
     print(f"{'case':<26}{'trainer → auditor':<20}{'roots':<10}{'corr.':>6}{'entries':>10}{'elements':>12}{'train s':>9}"
           f"{'audit s':>9}  most corrections")
-    with Folder() as folder:
+    with Folder(large=True) as folder:
         available(report)
         for part in (networks, grids, thresholds):
             part(report, folder)

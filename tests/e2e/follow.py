@@ -10,7 +10,7 @@ import time
 
 from harness import CHEAT, LOCKSTEP, Folder, Report, environment, lockstep, noise_data, read_leaves, write_job
 
-STEPS, EVERY, NONCE = 400, 20, "17" * 32
+STEPS, EVERY, NONCE = 240, 20, "17" * 32
 
 
 def start(*words):

@@ -159,7 +159,7 @@ def large(report, folder, platforms):
 def main():
     report = Report("gpt2_pairs")
     words, everything = sys.argv[1:], os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1"
-    with Folder() as folder:
+    with Folder(large=True) as folder:
         noise_data(folder / "noise", 64)
         platforms = usable(report, [p for p in PLATFORMS if p[0] in ("avx2", "avx512", "Haswell", "Prescott", "naive")], folder)
         if words != ["124M"]:

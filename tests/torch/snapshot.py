@@ -1,4 +1,5 @@
 """Reads what a Lockstep run left behind (spec/run.md), as NumPy arrays."""
+import gzip
 import json
 import pathlib
 import struct
@@ -59,11 +60,14 @@ def read_losses(run):
     return losses
 
 
+def plain_or_gzip(path):
+    return path.read_bytes() if path.exists() else gzip.decompress(pathlib.Path(f"{path}.gz").read_bytes())
+
+
 def read_idx(folder, prefix="train"):
     """Images (N, H, W) of bytes and labels (N)."""
     folder = pathlib.Path(folder)
-    images = (folder / f"{prefix}-images-idx3-ubyte").read_bytes()
-    labels = (folder / f"{prefix}-labels-idx1-ubyte").read_bytes()
+    images, labels = (plain_or_gzip(folder / f"{prefix}-{part}-ubyte") for part in ("images-idx3", "labels-idx1"))
     count, rows, columns = struct.unpack_from(">III", images, 4)
     return (numpy.frombuffer(images, numpy.uint8, offset=16).reshape(count, rows, columns),
             numpy.frombuffer(labels, numpy.uint8, offset=8))

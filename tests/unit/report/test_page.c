@@ -156,11 +156,28 @@ static void test_values_of_any_size_get_an_axis(void **state)
 		ls_chart_point point[] = {{1, sizes[i]}, {2, -sizes[i] / 2}};
 		char *text = draw(point, 2, false);
 		size_t lines = count(text, "class=\"grid\"");
-		assert_in_range(lines, 2, 12);
+		assert_in_range(lines, 2, 12); // of the y axis: two steps need no marks between
 		assert_null(strstr(text, "nan"));
 		assert_null(strstr(text, "inf"));
 		free(text);
 	}
+}
+
+/* The axes end where the values do, if that is a mark; steps have marks between the ends. */
+static void test_axes_end_on_the_values(void **state)
+{
+	const ls_chart_point percent[] = {{0, 0}, {400, 100}, {2000, 100}}, more[] = {{0, 0}, {UINT64_MAX, 101}};
+	char *text = draw(percent, 3, true), *other = draw(more, 2, false);
+	assert_non_null(strstr(text, ">100</text>"));
+	assert_null(strstr(text, ">120</text>"));
+	assert_non_null(strstr(other, ">150</text>"));
+	assert_non_null(strstr(text, ">500</text>"));
+	assert_non_null(strstr(text, ">1000</text>"));
+	assert_non_null(strstr(text, ">1500</text>"));
+	assert_int_equal(count(text, ">2000</text>"), 1);
+	assert_in_range(count(other, "<text"), 5, 20);
+	free(text);
+	free(other);
 }
 
 int main(void)
@@ -171,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_a_peak_among_many_points_is_seen),
 		cmocka_unit_test(test_gaps_marks_and_nothing),
 		cmocka_unit_test(test_values_of_any_size_get_an_axis),
+		cmocka_unit_test(test_axes_end_on_the_values),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
