@@ -334,20 +334,23 @@ class Wire(Court):
         self.report.check(sum(counts) > 20, f"only {counts} messages of garbage")
         run, kept, *_ = self.liar("edit-weight", MIDDLE, 1, "logged", PLATFORMS[0])
         path = run.with_suffix(".evidence")
-        # a court that changes what it tells
-        proxy = Proxy()
+        # a court that changes what it tells, first while no turn has been made (byte 10 of that page: the number of its first turn)
+        trainer, proxy = None, Proxy()
         proxy.target = lambda: referee.url
-        for where, at in (("/v1/disputes", 50), ("/turns", 9), ("/turns", 60), ("/turns", -3)):
+        for where, at in (("/v1/disputes", 50), ("/turns", 10), ("/turns", 60), ("/turns", -3)):
             def change(target, status, data):
                 if status == 200 and where in target and len(data) > abs(at):
                     data = bytearray(data)
                     data[at] ^= 1
                 return bytes(data)
             proxy.change = change
+            if at == 60:
+                trainer = self.trainer(run, referee.url, PLATFORMS[0][0], "edit-weight", MIDDLE)
             start = time.time()
             done = lockstep(*self.words(run, kept, proxy.url, run.with_suffix(f".{where[-1]}{at}"), "--patience", 3, "--timeout", 2))
             self.report.check(done.code == 2 and time.time() - start < 60, f"a court that changes byte {at} of {where}", done)
         proxy.stop()
+        trainer.kill()
         # a court that is not there, or never answers
         silent = socket.socket()
         silent.bind(("127.0.0.1", 0))
