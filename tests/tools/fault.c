@@ -46,6 +46,9 @@ static struct {
 } pending[PENDING_MAX];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held by every call that counts while it is at work, and by a loss of power alone: nothing comes to the disk behind it. */
+static pthread_rwlock_t power = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static _Thread_local bool at_work;
 static long calls, allocations, leak, fault_at, fault_alloc; // allocations count from the program's start on
 static const char *under, *what;
 static bool forever;
@@ -153,16 +156,32 @@ static void die(void)
 
 enum decision { GO_ON, HALF, FAIL, AFTER };
 
+static long finish(enum decision d, long result)
+{
+	int error = errno;
+	if (d == AFTER)
+		die();
+	if (at_work)
+		pthread_rwlock_unlock(&power);
+	at_work = false;
+	errno = error;
+	return result;
+}
+
 /* Counts a call on a path that counts. Dies here where that is what it comes to. `writes`: it can be done in part. */
 static enum decision decide(const char *name, bool writes)
 {
 	long n;
+	pthread_rwlock_rdlock(&power);
+	at_work = true;
 	n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
 	if (!fault_at || !what || n < fault_at || (n > fault_at && !forever))
 		return GO_ON;
 	if (!strcmp(what, "kill") || (!strcmp(what, "torn") && !writes))
 		die();
 	if (!strcmp(what, "power") || !strcmp(what, "zeros")) {
+		pthread_rwlock_unlock(&power);
+		pthread_rwlock_wrlock(&power);
 		lose_power(!strcmp(what, "zeros"));
 		die();
 	}
@@ -170,15 +189,9 @@ static enum decision decide(const char *name, bool writes)
 		return AFTER;
 	if (!strcmp(what, "short") || !strcmp(what, "torn"))
 		return writes ? HALF : GO_ON;
+	finish(GO_ON, 0);
 	errno = !strcmp(what, "ENOSPC") ? ENOSPC : EIO;
 	return FAIL;
-}
-
-static long finish(enum decision d, long result)
-{
-	if (d == AFTER)
-		die();
-	return result;
 }
 
 /* ---- the calls ---- */
@@ -356,7 +369,7 @@ int unlink(const char *path)
 	snprintf(kept, sizeof kept, "%s.removed-%d", path, removed++);
 	if (is_under(path) && loses_power() && !strstr(path, ".tmp") && syscall(SYS_rename, path, kept) == 0) {
 		remember(kept, path);
-		return 0;
+		return (int)finish(d, 0);
 	}
 	result = syscall(SYS_unlink, path);
 	return (int)finish(d, result);
