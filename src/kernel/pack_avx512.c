@@ -244,10 +244,16 @@ INLINE void read_eight(__m256 v[8], const float *x, const int64_t *row, const in
 INLINE void by_terms(const bool wide, const int half, struct sink *s, const float *x, const int64_t *rows, const ls_terms *terms)
 {
 	int n = s->p->n - half * HALF;
-	__mmask8 lanes = n >= HALF ? 0xff : n > 0 ? (__mmask8)((1u << n) - 1) : 0;
+	__mmask8 lanes;
 	int64_t row[HALF];
+	if (n <= 0) { // no row lies here, so there is no address that may be read
+		for (int64_t k = 0; k < terms->count; k++)
+			put_half(wide, half, s, k, _mm256_setzero_ps());
+		return;
+	}
+	lanes = n >= HALF ? 0xff : (__mmask8)((1u << n) - 1);
 	for (int r = 0; r < HALF; r++)
-		row[r] = r < n ? rows[half * HALF + r] : s->p->n ? rows[0] : 0;
+		row[r] = rows[r < n ? half * HALF + r : 0];
 	for (int64_t k = 0; k < terms->count; k += LS_GROUP_TERMS) {
 		int have = terms->count - k < LS_GROUP_TERMS ? (int)(terms->count - k) : LS_GROUP_TERMS;
 		__m256 v[8];
