@@ -9,8 +9,8 @@
 /* An output element whose value R(C) is not settled by C alone, or that was asked for. */
 typedef struct ls_flag {
 	int64_t index; /* in the output tensor */
-	double c, t;   /* the platform's sum, and t ≥ B, which is not below the sum's error; under WINDOW,
-	                * ls_bound_window_t. Not to be used where c is not finite. */
+	double c, t;   /* the platform's sum, and t ≥ B, which is not below the sum's error; with any_sum t alone is not below it;
+	                * under WINDOW, ls_bound_window_t. Not to be used where c is not finite. */
 } ls_flag;
 
 /* Start from {0}; memory grows as needed and is kept from call to call. Release with ls_flag_list_free. */
@@ -33,6 +33,9 @@ typedef struct ls_product_call {
 	bool test;                 /* false in modes plain and pinned: no bound */
 	bool certify;              /* with `test`, FP64 and a certified bound: of many elements in doubt, try to prove that their sums
 	                            * are exact. What is flagged then depends on how the work was cut; R(E) does not. */
+	bool any_sum;              /* with `test`, FP64 and a certified bound: C may come from other operations than a tree of sums over the
+	                            * products, if t covers its error: |C − E| ≤ t, which may exceed what the bound asks for. What is
+	                            * flagged then depends on the platform; R(E) does not */
 	bool pinned;               /* mode pinned: C is the FP32 sum in the order of ls_product_pinned, which out equals
 	                            * wherever C is finite. Neither with `test` nor with `fp32` */
 	int64_t kept;              /* 0, or how many columns of row 0 count, and of every further row one more: what lies behind them is

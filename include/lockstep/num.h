@@ -135,6 +135,9 @@ float ls_sum_round(const ls_sum *sum, int bits); /* R(E); the one NaN where a fa
 /* True iff |C − E| ≤ B, decided exactly: the trainer's check of its own platform. Where a factor was not finite, true iff
  * C is not finite either; otherwise a C that is not finite gives false. `bits` matters to WINDOW only. */
 bool ls_sum_within(const ls_sum *sum, double c, ls_bound bound, int bits);
+/* True iff |C − E| ≤ t, for t ≥ 0, where both C and t are multiples of 2^-361; of others, true only if. Infinite and NaN factors
+ * as above; a t that is not finite says nothing, and nothing contradicts it. */
+bool ls_sum_near(const ls_sum *sum, double c, double t);
 
 /* What one entry of the rounding log means for one element (spec: mode logged). */
 typedef enum ls_entry_kind {

@@ -259,7 +259,7 @@ static ls_status product_op(ls_exec *e, const ls_reader *reader, const task *t, 
 		bound = ls_product_bound(arithmetic, reader->op->kind, p); // R(E) everywhere needs a proof
 	else if (rounding == LS_ROUNDING_EXACT && !arithmetic->fp32) {
 		bound = ls_platform_bound(e->options.platform, p);
-		call.certify = true;
+		call.certify = call.any_sum = true;
 	}
 	call.bound = settle.bound = bound;
 	e->flags.count = e->flags.certified = 0;

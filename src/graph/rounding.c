@@ -133,14 +133,22 @@ static bool decidable(const ls_settle *s, const ls_flag *flag)
 	return finite(flag->c) && 4.0 * flag->t < ls_grid_step(flag->c, s->bits);
 }
 
-/* The platform promised |C − E| ≤ B for the certified B; an honest trainer finds out before it commits to anything. */
-static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_error *err)
+/* In mode exact the platform chooses how it sums, and t is what it says of the error; else it promised the certified B. */
+static bool keeps_promise(const ls_settle *s, const ls_flag *flag, const ls_sum *sum, ls_rounding rounding)
+{
+	if (rounding == LS_ROUNDING_EXACT && s->promise.kind == LS_BOUND_FP64)
+		return ls_sum_near(sum, flag->c, flag->t);
+	return ls_sum_within(sum, flag->c, s->promise, s->bits);
+}
+
+/* An honest trainer finds out before it commits to anything. */
+static ls_status check_platform(const ls_settle *s, const ls_flag *flag, ls_rounding rounding, ls_error *err)
 {
 	ls_sum sum;
 	if (!finite(flag->c)) // a factor was not finite, perhaps beside a tap that is no term: the definition decides, not C
 		return LS_OK;
 	exact_sum(s, flag->index, &sum);
-	if (ls_sum_within(&sum, flag->c, s->promise, s->bits) || (s->promise.kind == LS_BOUND_FP32 && !finite(flag->c)))
+	if (keeps_promise(s, flag, &sum, rounding) || (s->promise.kind == LS_BOUND_FP32 && !finite(flag->c)))
 		return LS_OK; // a chunk in FP32 may overflow: such elements are computed exactly
 	return ls_error_set(err, LS_ERR_NONCONFORMING,
 	                    "op %d, element %lld: found sum %a, expected it within the bound of the exact value near %a\n"
@@ -238,7 +246,7 @@ ls_status ls_graph__settle(const ls_settle *s, ls_rounding rounding, ls_error *e
 	s->gathered->exact.count = 0;
 	for (size_t f = 0; f < s->flags->count && status == LS_OK; f++) {
 		if (s->flags->flag[f].index == s->checked)
-			LS_TRY(check_platform(s, &s->flags->flag[f], err));
+			LS_TRY(check_platform(s, &s->flags->flag[f], rounding, err));
 		status = settle_flag(s, &s->flags->flag[f], rounding);
 	}
 	if (status == LS_OK && rounding == LS_ROUNDING_FOLLOW)

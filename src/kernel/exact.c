@@ -99,13 +99,13 @@ static const float *read_row(const struct side *s, int64_t row, struct copy *cop
 	return copy->x;
 }
 
-// C and t say how large the terms are at most, unless there was no FP64 sum of finite factors.
+// C and t say how large the terms are at most, unless there was no FP64 sum of finite factors, or t is of others besides.
 static float exact_value(const struct job *job, const ls_flag *flag, const float *a, const float *b, int64_t n, uint64_t *stages)
 {
 	const ls_exact_call *call = job->call;
 	ls_num__dot_stage stage;
 	float value;
-	if (call->bound.kind == LS_BOUND_FP64 && flag->c - flag->c == 0)
+	if (call->bound.kind == LS_BOUND_FP64 && flag->c - flag->c == 0 && flag->t - flag->t == 0)
 		value = ls_num__dot_within(a, b, n, ls_bound_norm(call->bound, flag->t), call->bits, job->table->fill, &stage);
 	else
 		value = ls_num__dot(a, b, n, call->bits, LS_NUM__DOT_PLAIN, &stage);

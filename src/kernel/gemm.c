@@ -1,5 +1,7 @@
 #include "kernel/gemm.h"
 
+#include "kernel/winograd.h"
+
 enum {
 	TILE_ROWS = 224,      // a block of 224 × 256 FP64 is half an L2 cache of 1 MiB
 	TILE_COLUMNS = 1024,
@@ -25,6 +27,7 @@ struct ls_gemm {
 	ls_spread spread;
 	ls_pinned pinned;
 	ls_image image_a, image_b;
+	ls_winograd winograd;
 };
 
 // One product in progress.
@@ -301,6 +304,7 @@ void ls_kernel__gemm_free(ls_gemm *g)
 	ls_kernel__pinned_free(&g->pinned);
 	ls_kernel__image_free(&g->image_a);
 	ls_kernel__image_free(&g->image_b);
+	ls_kernel__winograd_free(&g->winograd);
 	ls_free(g);
 }
 
@@ -377,6 +381,8 @@ ls_status ls_kernel__gemm_run(ls_gemm *g, const ls_product_call *call, ls_error 
 		return ls_kernel__spread_run(&g->spread, call, g->pool, run_part, g, err);
 	if (call->pinned)
 		return run_pinned(g, call, NULL, err);
+	if (!g->engine->joined && ls_kernel__winograd_takes(call))
+		return ls_kernel__winograd_run(&g->winograd, g->table, call, g->pool, err);
 	LS_TRY(prepare(g, call, &o, err));
 	job.a = o.from_a;
 	job.b = o.from_b;

@@ -99,7 +99,7 @@ void ls_kernel__portable(ls_kernel_table *t)
 	*t = (ls_kernel_table){
 		.isa = "portable", .mr = TILE_ROWS, .nr = TILE_COLUMNS, .lanes = TILE_COLUMNS,
 		.tile = tile, .chunk = chunk, .wide = {sizeof(double), LS_PANEL_LANES, pack},
-		.round = round_row, .test = test_row, .fill = ls_num__fill_portable, .loops = ls_kernel__loops_portable(),
+		.round = round_row, .test = test_row, .fill = ls_num__fill_portable, .filter = ls_kernel__filters_portable(), .loops = ls_kernel__loops_portable(),
 	};
 	ls_kernel__pinned_portable(t);
 }

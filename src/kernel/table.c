@@ -23,6 +23,7 @@ static void use_avx2(ls_kernel_table *t)
 	ls_kernel__pinned_avx2(t);
 	ls_kernel__round_avx2(t);
 	ls_kernel__dot_avx2(t);
+	t->filter = ls_kernel__filters_avx2();
 	t->loops = ls_kernel__loops_avx2();
 }
 
@@ -34,6 +35,7 @@ static void use_avx512(ls_kernel_table *t)
 	ls_kernel__pinned_avx512(t);
 	ls_kernel__round_avx512(t);
 	ls_kernel__dot_avx512(t);
+	t->filter = ls_kernel__filters_avx512();
 	t->loops = ls_kernel__loops_avx512();
 }
 #else

@@ -8,6 +8,7 @@
 
 #include <lockstep/base.h>
 
+#include "kernel/filter.h"
 #include "kernel/loops.h"
 #include "num/dot.h"
 
@@ -92,7 +93,8 @@ typedef struct ls_kernel_table {
 
 	/* For each of m ≤ mr rows and n ≤ nr columns (n a multiple of lanes): acc = +0; acc = acc + a·b for k ascending;
 	 * c = add ? c + acc : acc. `a` is a panel with ld = m, `b` one with ld = n. Products of two FP32 numbers are exact
-	 * in FP64, so a fused multiply-add and a multiplication followed by an addition give the same bits. */
+	 * in FP64, so a fused multiply-add and a multiplication followed by an addition give the same bits; of other numbers,
+	 * which minimal filtering multiplies, it may be either. */
 	void (*tile)(int m, int n, int64_t k, const double *a, const double *b, double *c, int64_t ldc, bool add);
 
 	/* The same with FP32 panels and FP32 sums of at most LS_CHUNK_TERMS terms: acc = +0; acc = acc + a·b, both operations
@@ -112,6 +114,8 @@ typedef struct ls_kernel_table {
 
 	/* Exact sums of products, see num/dot.h. */
 	ls_num__fill fill;
+
+	const ls_filter_kernel *filter; /* LS_FILTERS of them */
 
 	const ls_loops *loops; /* of the ops that are no products */
 } ls_kernel_table;

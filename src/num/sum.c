@@ -181,19 +181,40 @@ static void scaled_neighbours(double c, ls_wide *low, ls_wide *high)
 	}
 }
 
-bool ls_sum_within(const ls_sum *sum, double c, ls_bound bound, int bits)
+static bool finite(double x)
 {
-	bool finite = (ls_bits_f64(c) >> 52 & 0x7ff) != 0x7ff;
-	if (sum->non_finite || !finite)
-		return sum->non_finite && !finite;
-	/* E and B of 2^21 terms stay below 2^290 whatever the depth, so a larger C is out, and what remains fits. */
+	return (ls_bits_f64(x) >> 52 & 0x7ff) != 0x7ff;
+}
+
+/* | C − E | ≤ bound. E and bounds of 2^21 terms stay below 2^290 whatever the depth, so a larger C is out, and what remains fits.
+ * E and the bound are whole units here. Where C is not, the neighbour farther from E decides. */
+static bool lies_within(const ls_sum *sum, double c, const ls_wide *bound)
+{
+	ls_wide e = sum->e, low, high;
 	if (!(c > -0x1p330 && c < 0x1p330))
 		return false;
-	ls_wide b = scaled_bound(sum, &bound, interval_of(&sum->e, bits).step), e = sum->e, low, high;
 	ls_num__wide_shift_left(&e, SCALE);
-	/* E and B are whole units here. Where C is not, the neighbour farther from E decides. */
 	scaled_neighbours(c, &low, &high);
-	return apart_at_most(&low, &e, &b) && apart_at_most(&high, &e, &b);
+	return apart_at_most(&low, &e, bound) && apart_at_most(&high, &e, bound);
+}
+
+bool ls_sum_within(const ls_sum *sum, double c, ls_bound bound, int bits)
+{
+	if (sum->non_finite || !finite(c))
+		return sum->non_finite && !finite(c);
+	ls_wide b = scaled_bound(sum, &bound, interval_of(&sum->e, bits).step);
+	return lies_within(sum, c, &b);
+}
+
+bool ls_sum_near(const ls_sum *sum, double c, double t)
+{
+	ls_wide low, high;
+	if (sum->non_finite || !finite(c))
+		return sum->non_finite && !finite(c);
+	if (!(t < 0x1p330)) // more than any sum, or NaN
+		return true;
+	scaled_neighbours(t, &low, &high);
+	return lies_within(sum, c, &low);
 }
 
 /* 4B < s and |E − middle of its interval| ≤ B, both multiplied by 2^SCALE. An E at 2^128 or beyond has one value. */

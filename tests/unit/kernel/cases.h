@@ -87,11 +87,15 @@ static inline void case_outer(product_case *c, random_source *r, int64_t m, int6
 	c->out_count = m * n;
 }
 
+/* A convolution: images × in × h × w, kernels out × in × kh × kw. */
+typedef struct conv_shape {
+	int64_t images, in, out, h, w, kh, kw, stride, pad;
+} conv_shape;
+
 /* direction 0: forward, 1: gradient of the input, 2: gradient of the weights */
-static inline void case_conv(product_case *c, random_source *r, int direction, int64_t images, int64_t in, int64_t out)
+static inline void case_conv_of(product_case *c, random_source *r, int direction, const conv_shape *s)
 {
-	int64_t kh = draw(r, 1, 4), kw = draw(r, 1, 4), stride = draw(r, 1, 3), pad = draw(r, 0, (kh < kw ? kh : kw) - 1);
-	int64_t h = kh + draw(r, 0, 9), w = kw + draw(r, 0, 12);
+	int64_t images = s->images, in = s->in, out = s->out, h = s->h, w = s->w, kh = s->kh, kw = s->kw, stride = s->stride, pad = s->pad;
 	int64_t oh = (h + 2 * pad - kh) / stride + 1, ow = (w + 2 * pad - kw) / stride + 1, taps = kh * kw;
 	ls_patches forward = {in, h, w, kh, kw, oh, ow, stride, -pad, 1, 1, 0};
 	ls_patches back = {out, oh, ow, kh, kw, h, w, 1, pad, -1, stride, 0};
@@ -121,6 +125,16 @@ static inline void case_conv(product_case *c, random_source *r, int direction, i
 	c->a_count = direction == 2 ? images * out * oh * ow : in * out * taps;
 	c->b_count = images * (direction == 1 ? out * oh * ow : in * h * w);
 	c->out_count = p->rows * p->columns;
+}
+
+static inline void case_conv(product_case *c, random_source *r, int direction, int64_t images, int64_t in, int64_t out)
+{
+	conv_shape s = {.images = images, .in = in, .out = out, .kh = draw(r, 1, 4), .kw = draw(r, 1, 4)};
+	s.stride = draw(r, 1, 3);
+	s.pad = draw(r, 0, (s.kh < s.kw ? s.kh : s.kw) - 1);
+	s.h = s.kh + draw(r, 0, 9);
+	s.w = s.kw + draw(r, 0, 12);
+	case_conv_of(c, r, direction, &s);
 }
 
 static inline void case_fill(product_case *c, random_source *r)

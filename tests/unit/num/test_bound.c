@@ -240,6 +240,30 @@ static void fp32_products_underflow(void **state)
 	assert_false(ls_sum_within(&sum, 0, ls_bound_fp64(512), 19));
 }
 
+/* ---- |C − E| ≤ t ---- */
+
+#define F64_INF ls_f64_bits(UINT64_C(0x7ff0000000000000))
+
+static void near_is_decided_exactly(void **state)
+{
+	ls_sum sum;
+	ls_sum_init(&sum);
+	ls_sum_add(&sum, 3, 1);
+	ls_sum_add(&sum, 0x1p-149f, -0x1p-149f); /* E = 3 − 2^-298 */
+	assert_true(ls_sum_near(&sum, 3, 0x1p-298));
+	assert_false(ls_sum_near(&sum, 3, 0x1p-298 - 0x1p-351));
+	assert_true(ls_sum_near(&sum, -3, 6));
+	assert_false(ls_sum_near(&sum, -3, 6 - 0x1p-50));
+	assert_false(ls_sum_near(&sum, 3, 0));
+	assert_false(ls_sum_near(&sum, 0x1p330, 0x1p329));
+	assert_true(ls_sum_near(&sum, 0x1p329, 0x1p330));
+	assert_false(ls_sum_near(&sum, F64_INF, 1));
+	assert_true(ls_sum_near(&sum, 7, F64_INF - F64_INF)); /* a t that says nothing */
+	ls_sum_add(&sum, ls_f32_bits(UINT32_C(0x7f800000)), 1);
+	assert_false(ls_sum_near(&sum, 3, 1));
+	assert_true(ls_sum_near(&sum, F64_INF, 1));
+}
+
 /* ---- the paper's window ---- */
 
 /* Its width is τ's share of the step, and steps double at powers of two, not of ten. */
@@ -304,6 +328,7 @@ int main(void)
 		cmocka_unit_test(fp32_sums_are_within_their_bound),
 		cmocka_unit_test(fp32_takes_32_roundings),
 		cmocka_unit_test(fp32_products_underflow),
+		cmocka_unit_test(near_is_decided_exactly),
 		cmocka_unit_test(a_window_follows_binary_exponents),
 		cmocka_unit_test(windows_outside_the_range_are_empty),
 		cmocka_unit_test(ambiguous_at_boundaries),
