@@ -361,9 +361,10 @@ static void make_rows(const struct job *job, struct ls_winograd_worker *w, const
 {
 	int64_t ldc = ls_kernel__layout_lanes(&b->columns), first = sums->i0 - b->i0;
 	const ls_filter_kernel *filter = job->table->filter;
+	bool biased = job->call.product->bias == LS_BIAS_ROW;
 	for (int64_t i = 0; i < sums->m; i++) {
 		ls_filter_run run = {.in = w->c + (first + i) * ldc, .in_place = b->rows.rows * ldc, .out = w->planes, .out_place = ldc, .count = 1, .lanes = ldc};
-		struct elements e = {w->planes, ldc, job->call.bias ? job->call.bias[sums->i0 + i] : 0, w->out + i * sums->ldc};
+		struct elements e = {w->planes, ldc, biased ? job->call.bias[sums->i0 + i] : 0, w->out + i * sums->ldc};
 		filter[job->gradient ? LS_FILTER_TO_KERNEL : LS_FILTER_TO_OUTPUT](&run);
 		put(job, &e, line, lines);
 	}
