@@ -168,6 +168,8 @@ typedef struct ls_data_part {
 /* Leaf 0: "ls1/data" ‖ 0x00 ‖ format ‖ samples u64 ‖ rank u8 ‖ dims u64 … ‖ parts u32 ‖ per part name, bytes u64.
  * Then, part after part, leaves "ls1/data" ‖ 0x01 ‖ up to 1024 bytes; a chunk never crosses a part.
  * `dims` is the shape of one sample; at most 8 parts (LS_ERR_USAGE otherwise). */
+ls_status ls_data_head_encode(ls_buf *out, const char *format, uint64_t samples, const int64_t *dims, int rank,
+                              const ls_data_part *parts, uint32_t part_count); /* appends leaf 0 */
 ls_status ls_data_root(ls_hash *out, const char *format, uint64_t samples, const int64_t *dims, int rank,
                        const ls_data_part *parts, uint32_t part_count, ls_hasher *h);
 

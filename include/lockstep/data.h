@@ -78,6 +78,10 @@ bool ls_dataset_is_tokens(const ls_dataset *ds);
 int64_t ls_dataset_tokens(const ls_dataset *ds); /* count·length + 1 of them; 0 where there are none */
 int32_t ls_dataset_token(const ls_dataset *ds, int64_t i); /* 0 ≤ i < ls_dataset_tokens */
 
+/* The parts of the data tree, as below, borrowed until ls_dataset_free; returns how many there are. */
+#define LS_DATASET_PARTS_MAX 3
+uint32_t ls_dataset_parts(const ls_dataset *ds, ls_data_part out[LS_DATASET_PARTS_MAX]);
+
 /* The data root (commit.h, ls_data_root) of what was taken: format, count, shape, then the parts "images" and "labels"
  * as decompressed bytes without file headers. Of tokens the parts are "tokens" (u16 each) and, before it, where they were made
  * of a text, "tokenizer" (ls_tokenizer_describe) and "text". Plain and compressed copies of the same data have one root. */

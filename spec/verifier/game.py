@@ -17,6 +17,7 @@ SIDES = (TRAINER, AUDITOR)
 SUM_FAN, GROUP_FAN, STEPS_MAX = 128, 64, 1024
 LIMBS = 11
 SAMPLE_MAX = 1 << 20
+PARTS_MAX = 4  # of a data tree
 
 
 def fan_size(n, fan):
@@ -98,9 +99,11 @@ class Places:
 
 
 class Samples(Opened):
-    def __init__(self, chunks, sample_bytes, image_chunks):
+    """Pictures with labels, or tokens; `last`: number of the chunk where the labels, or tokens, begin."""
+
+    def __init__(self, chunks, sample_bytes, last):
         super().__init__(chunks)
-        self.size, self.image_chunks = sample_bytes, image_chunks
+        self.size, self.last = sample_bytes, last
 
     def bytes(self, index):
         at, end = index * self.size, (index + 1) * self.size
@@ -109,7 +112,11 @@ class Samples(Opened):
         return data[at - first * 1024:end - first * 1024]
 
     def label(self, index):
-        return self.chunk(self.image_chunks + index // 1024)[index % 1024]
+        return self.chunk(self.last + index // 1024)[index % 1024]
+
+    def token(self, index):
+        at = 2 * index
+        return int.from_bytes(self.chunk(self.last + at // 1024)[at % 1024:at % 1024 + 2], "little")
 
 
 class Game:
@@ -533,7 +540,7 @@ class Game:
         """Reads the turn; returns how to read a product's term, and the words of all inputs."""
         r = self.take(AUDITOR, "open")
         self.opened = [self.read_tensor(r, shape, root) for _, _, shape, root in self.given]
-        if self.record["kind"] == "load":
+        if self.record["kind"] in ("load", "load_tokens"):
             self.view.samples = self.read_data(r)
             self.opened.append(self.view.samples)
         r.end()
@@ -573,23 +580,33 @@ class Game:
         head = Reader(data, "data")
         head.expect(b"ls1/data\0")
         head.string()
-        samples, shape = ints[0], tuple(ints[4:7])
-        head.expect(u64(samples) + u8(3) + b"".join(map(u64, shape)) + u32(2) + u32(6) + b"images")
-        size = count_of(shape)
-        check(size <= SAMPLE_MAX and head.u64() == samples * size, "another number of bytes")
-        head.expect(u32(6) + b"labels" + u64(samples))
+        pictures = self.record["kind"] == "load"
+        samples, shape = ints[0], tuple(ints[4:7]) if pictures else (1, 1, ints[4])
+        head.expect(u64(samples) + u8(3) + b"".join(map(u64, shape)))
+        count = head.u32()
+        check(1 <= count <= PARTS_MAX, f"data of {count} parts")
+        parts = [(head.string(), head.u64()) for _ in range(count)]
+        check(all(n <= 1 << 62 for _, n in parts), "a part of too many bytes")
         head.end()
-        image_chunks = -(-samples * size // 1024)
-        total = 1 + image_chunks + -(-samples // 1024)
+        size = count_of(shape)
+        if pictures:
+            check(size <= SAMPLE_MAX and parts == [("images", samples * size), ("labels", samples)], "other parts than the op's pictures have")
+        else:
+            check(parts[-1] == ("tokens", 2 * (samples * size + 1)), "other parts than the op's tokens have")
+        chunks = [-(-n // 1024) for _, n in parts]
+        total, last = 1 + sum(chunks), sum(chunks[:-1])
         self.included(self.job["data"], total, 0, data, r)
 
         def length(n):
-            return min(1024, samples * size - n * 1024) if n < image_chunks else min(1024, samples - (n - image_chunks) * 1024)
+            for (_, size), count in zip(parts, chunks):
+                if n < count:
+                    return min(1024, size - n * 1024)
+                n -= count
 
         found = self.read_chunks(r, r.u32(), length, total - 1)
         merkle.check_multiproof(self.job["data"], total, {n + 1: merkle.leaf_hash(b"ls1/data\1" + part) for n, part in found.items()},
                                 self.read_proof(r))
-        return Samples(found, size, image_chunks)
+        return Samples(found, size if pictures else 0, last)
 
     def all_read(self):
         check(not any(o.unread for o in self.opened), "a chunk was opened that nothing reads")

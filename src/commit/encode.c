@@ -122,8 +122,8 @@ done:
 
 /* ---- data sets ---- */
 
-static ls_status put_data_head(ls_buf *out, const char *format, uint64_t samples, const int64_t *dims, int rank,
-                               const ls_data_part *parts, uint32_t part_count)
+ls_status ls_data_head_encode(ls_buf *out, const char *format, uint64_t samples, const int64_t *dims, int rank,
+                              const ls_data_part *parts, uint32_t part_count)
 {
 	if (!good_name(format) || !good_dims(dims, rank) || part_count > DATA_PARTS_MAX)
 		return LS_ERR_USAGE;
@@ -162,7 +162,7 @@ ls_status ls_data_root(ls_hash *out, const char *format, uint64_t samples, const
 	ls_tree t;
 	ls_buf_init(&head, 4096);
 	ls_tree_init(&t, h, 0);
-	LS_TRY(put_data_head(&head, format, samples, dims, rank, parts, part_count));
+	LS_TRY(ls_data_head_encode(&head, format, samples, dims, rank, parts, part_count));
 	ls_tree_push(&t, head.data, head.len);
 	for (uint32_t i = 0; i < part_count; i++)
 		push_data_part(&t, &parts[i]);

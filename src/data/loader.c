@@ -194,8 +194,7 @@ int32_t ls_dataset_token(const ls_dataset *ds, int64_t i)
 	return ds->stream[2 * i] | ds->stream[2 * i + 1] << 8;
 }
 
-/* Fills `out`, and returns how many parts there are. */
-static uint32_t parts_of(const ls_dataset *ds, ls_data_part out[3])
+uint32_t ls_dataset_parts(const ls_dataset *ds, ls_data_part out[LS_DATASET_PARTS_MAX])
 {
 	if (!ds->stream) {
 		out[0] = (ls_data_part){"images", ds->images, (uint64_t)(ds->count * sample_bytes(ds))};
@@ -212,8 +211,8 @@ ls_status ls_dataset_root(const ls_dataset *ds, ls_hash *out)
 {
 	ls_status status = LS_OK;
 	ls_hasher *h = NULL;
-	ls_data_part parts[3];
-	uint32_t count = parts_of(ds, parts);
+	ls_data_part parts[LS_DATASET_PARTS_MAX];
+	uint32_t count = ls_dataset_parts(ds, parts);
 	LS_TRY(ls_hasher_open(&h, 1, NULL));
 	LS_TRY(ls_data_root(out, ds->format, (uint64_t)ds->count, ds->shape, 3, parts, count, h));
 done:

@@ -133,7 +133,7 @@ typedef struct noting {
 	const uint32_t **words; /* one per input */
 	bool **used;            /* one per input and chunk */
 	bool *data;             /* chunks of the data tree, leaf 0 left out */
-	uint64_t image_chunks, sample_bytes;
+	uint64_t sample_bytes, last_part; /* chunks before the data's last part: labels, or tokens */
 	ls_reader reader;
 	ls_samples samples;
 } noting;
@@ -159,8 +159,16 @@ static int32_t note_label(void *context, int64_t index)
 {
 	noting *n = context;
 	const ls_samples *from = ls_plan_samples(n->p->o.plan);
-	n->data[n->image_chunks + (uint64_t)index / DATA_CHUNK] = true;
+	n->data[n->last_part + (uint64_t)index / DATA_CHUNK] = true;
 	return from->label(from->context, index);
+}
+
+static int32_t note_token(void *context, int64_t index)
+{
+	noting *n = context;
+	const ls_samples *from = ls_plan_samples(n->p->o.plan);
+	n->data[n->last_part + 2 * (uint64_t)index / DATA_CHUNK] = true;
+	return from->token(from->context, index);
 }
 
 static void close_noting(noting *n)
@@ -182,7 +190,7 @@ static ls_status open_noting(noting *n, ls_player *p, const ls_game_view *v, ls_
 	ls_status status;
 	bool room = true;
 	*n = (noting){.p = p, .v = v, .program = ls_dispute__program(p, v->step), .op = op_of(p, v)};
-	n->samples = (ls_samples){.context = n, .sample = note_sample, .label = note_label};
+	n->samples = (ls_samples){.context = n, .sample = note_sample, .label = note_label, .token = note_token};
 	n->reader = (ls_reader){.program = n->program, .op = n->op, .step = v->step, .context = n, .word = note_word, .samples = &n->samples};
 	LS_TRY(ls_dispute__need_values(p, v, err));
 	n->words = ls_alloc((size_t)n->op->input_count, sizeof *n->words);
@@ -324,20 +332,25 @@ done:
 	return status;
 }
 
+/* The data tree: its parts, and how many chunks, leaf 0 left out, lie before each. */
 typedef struct data_tree {
-	const uint8_t *images;
-	uint8_t *labels;
-	uint64_t image_bytes, samples, leaves;
+	ls_data_part part[LS_DATASET_PARTS_MAX];
+	uint64_t first[LS_DATASET_PARTS_MAX + 1];
+	uint32_t parts;
+	uint64_t leaves;
 	ls_hash *hash;
 	ls_buf leaf;
 } data_tree;
 
-static size_t data_part(const data_tree *d, const noting *n, uint64_t chunk, const uint8_t **bytes)
+static size_t data_chunk(const data_tree *d, uint64_t chunk, const uint8_t **bytes)
 {
-	bool image = chunk < n->image_chunks;
-	uint64_t at = (image ? chunk : chunk - n->image_chunks) * DATA_CHUNK, size = image ? d->image_bytes : d->samples;
-	*bytes = (image ? d->images : d->labels) + at;
-	return size - at < DATA_CHUNK ? (size_t)(size - at) : DATA_CHUNK;
+	uint32_t part = 0;
+	uint64_t at;
+	while (chunk >= d->first[part + 1])
+		part++;
+	at = (chunk - d->first[part]) * DATA_CHUNK;
+	*bytes = (const uint8_t *)d->part[part].bytes + at;
+	return d->part[part].len - at < DATA_CHUNK ? (size_t)(d->part[part].len - at) : DATA_CHUNK;
 }
 
 /* Leaf 0 is left in d->leaf. */
@@ -346,27 +359,19 @@ static ls_status hash_data(noting *n, data_tree *d, ls_error *err)
 	const ls_dataset *data = ls_plan_data(n->p->o.plan);
 	int64_t shape[3];
 	ls_status status;
-	ls_dataset_shape(data, shape);
 	for (uint64_t i = 0; i + 1 < d->leaves; i++) {
 		const uint8_t *bytes;
-		size_t len = data_part(d, n, i, &bytes);
+		size_t len = data_chunk(d, i, &bytes);
 		ls_buf_reset(&d->leaf);
 		ls_buf_bytes(&d->leaf, LS_TAG_DATA "\1", strlen(LS_TAG_DATA) + 1);
 		ls_buf_bytes(&d->leaf, bytes, len);
 		LS_TRY(ls_dispute__hash(n->p, &d->leaf, &d->hash[i + 1], err));
 	}
 	ls_buf_reset(&d->leaf);
-	ls_buf_bytes(&d->leaf, LS_TAG_DATA "\0", strlen(LS_TAG_DATA) + 1);
-	ls_buf_str(&d->leaf, ls_dataset_format(data));
-	ls_buf_u64(&d->leaf, d->samples);
-	ls_buf_u8(&d->leaf, 3);
-	for (int i = 0; i < 3; i++)
-		ls_buf_u64(&d->leaf, (uint64_t)shape[i]);
-	ls_buf_u32(&d->leaf, 2);
-	ls_buf_str(&d->leaf, "images");
-	ls_buf_u64(&d->leaf, d->image_bytes);
-	ls_buf_str(&d->leaf, "labels");
-	ls_buf_u64(&d->leaf, d->samples);
+	ls_dataset_shape(data, shape);
+	status = ls_data_head_encode(&d->leaf, ls_dataset_format(data), (uint64_t)ls_dataset_count(data), shape, 3, d->part, d->parts);
+	if (status != LS_OK)
+		return ls_error_set(err, status, "could not write down what the data are");
 	LS_TRY(ls_dispute__hash(n->p, &d->leaf, &d->hash[0], err));
 done:
 	return status;
@@ -376,24 +381,16 @@ static ls_status open_data(noting *n, data_tree *d, ls_error *err)
 {
 	const ls_dataset *data = ls_plan_data(n->p->o.plan);
 	int64_t shape[3];
-	if (ls_dataset_is_tokens(data))
-		return ls_error_set(err, LS_ERR_UNSUPPORTED, "the dispute is about which tokens a step read: found a text, expected pictures\n"
-		                    "  hint: the data root of the job decides this; compare it with that of your own copy (lockstep plan)");
+	d->parts = ls_dataset_parts(data, d->part);
+	for (uint32_t i = 0; i < d->parts; i++)
+		d->first[i + 1] = d->first[i] + (d->part[i].len + DATA_CHUNK - 1) / DATA_CHUNK;
+	d->leaves = 1 + d->first[d->parts];
 	ls_dataset_shape(data, shape);
-	d->samples = (uint64_t)ls_dataset_count(data);
 	n->sample_bytes = (uint64_t)(shape[0] * shape[1] * shape[2]);
-	d->image_bytes = d->samples * n->sample_bytes;
-	n->image_chunks = (d->image_bytes + DATA_CHUNK - 1) / DATA_CHUNK;
-	d->leaves = 1 + n->image_chunks + (d->samples + DATA_CHUNK - 1) / DATA_CHUNK;
-	d->images = ls_dataset_sample(data, 0); // samples lie one after the other
-	d->labels = ls_alloc(d->samples, 1);
+	n->last_part = d->first[d->parts - 1];
 	d->hash = ls_alloc(d->leaves, sizeof *d->hash);
 	n->data = ls_alloc(d->leaves - 1, sizeof *n->data);
-	if (!d->labels || !d->hash || !n->data)
-		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the data tree");
-	for (uint64_t i = 0; i < d->samples; i++)
-		d->labels[i] = (uint8_t)ls_dataset_label(data, (int64_t)i);
-	return LS_OK;
+	return d->hash && n->data ? LS_OK : ls_error_set(err, LS_ERR_NOMEM, "no memory for the data tree");
 }
 
 static ls_status put_data(noting *n, data_tree *d, ls_buf *out, ls_error *err)
@@ -408,7 +405,7 @@ static ls_status put_data(noting *n, data_tree *d, ls_buf *out, ls_error *err)
 	ls_buf_u32(out, (uint32_t)count);
 	for (size_t i = 0; i < count; i++) {
 		const uint8_t *bytes;
-		size_t len = data_part(d, n, index[i], &bytes);
+		size_t len = data_chunk(d, index[i], &bytes);
 		ls_buf_u64(out, index[i]);
 		ls_buf_bytes(out, bytes, len);
 		index[i]++; // leaf 0 comes before the chunks
@@ -474,7 +471,6 @@ ls_status ls_dispute__turn_open(ls_player *p, const ls_game_view *v, ls_buf *out
 		LS_TRY(put_data(&n, &d, out, err));
 done:
 	ls_buf_free(&d.leaf);
-	ls_free(d.labels);
 	ls_free(d.hash);
 	close_noting(&n);
 	return status;

@@ -4,10 +4,17 @@
 
 #define SAMPLE_BYTES_MAX (1 << 20)
 #define DATA_CHUNK 1024
+#define DATA_PARTS_MAX 4
+#define DATA_BYTES_MAX (UINT64_C(1) << 62) /* of a part */
 
-/* The data tree's leaf 0. */
+/* The data tree's leaf 0: parts, and how many chunks, leaf 0 left out, lie before each. */
 typedef struct data_head {
-	uint64_t samples, sample_bytes, image_chunks, leaves, image_bytes;
+	uint32_t parts;
+	struct {
+		char name[LS_COMMIT_NAME_MAX + 1];
+		uint64_t bytes, first;
+	} part[DATA_PARTS_MAX];
+	uint64_t sample_bytes, chunks;
 } data_head;
 
 /* Chunks of the data tree, leaf 0 left out; ascending. */
@@ -99,43 +106,70 @@ static bool read_tensor(ls_cursor *c, reading *r, int input)
 
 static size_t data_length(const data_head *h, uint64_t index)
 {
-	uint64_t part = index < h->image_chunks ? h->image_bytes : h->samples;
-	uint64_t at = (index < h->image_chunks ? index : index - h->image_chunks) * DATA_CHUNK;
-	return part - at < DATA_CHUNK ? (size_t)(part - at) : DATA_CHUNK;
+	uint32_t i = h->parts - 1;
+	uint64_t at;
+	while (index < h->part[i].first)
+		i--;
+	at = (index - h->part[i].first) * DATA_CHUNK;
+	return h->part[i].bytes - at < DATA_CHUNK ? (size_t)(h->part[i].bytes - at) : DATA_CHUNK;
 }
 
-static bool named(ls_cursor *c, const char *name)
+static bool is_part(const data_head *h, uint32_t i, const char *name, uint64_t bytes)
 {
-	char found[LS_COMMIT_NAME_MAX + 1];
-	ls_cursor_str(c, found, sizeof found);
-	return !strcmp(found, name);
+	return !strcmp(h->part[i].name, name) && h->part[i].bytes == bytes;
+}
+
+/* Of `load`: samples, batch, seed, shuffle, C, H, W. */
+static bool fits_pictures(const int64_t *a, const int64_t dims[3], data_head *h)
+{
+	uint64_t samples = (uint64_t)a[0];
+	bool good = dims[0] == a[4] && dims[1] == a[5] && dims[2] == a[6] && a[4] * a[5] <= SAMPLE_BYTES_MAX &&
+	            a[4] * a[5] * a[6] <= SAMPLE_BYTES_MAX && samples <= UINT64_C(1) << 40;
+	h->sample_bytes = good ? (uint64_t)(a[4] * a[5] * a[6]) : 0;
+	return good && h->parts == 2 && is_part(h, 0, "images", samples * h->sample_bytes) && is_part(h, 1, "labels", samples);
+}
+
+/* Of `load_tokens`: samples, batch, seed, shuffle, length, …; its shape rule bounds both. What the tokens were made of comes before them. */
+static bool fits_tokens(const int64_t *a, const int64_t dims[3], const data_head *h)
+{
+	uint64_t tokens = (uint64_t)a[0] * (uint64_t)a[4] + 1;
+	return dims[0] == 1 && dims[1] == 1 && dims[2] == a[4] && is_part(h, h->parts - 1, "tokens", 2 * tokens);
+}
+
+static bool read_parts(ls_cursor *c, data_head *h)
+{
+	h->parts = ls_cursor_u32(c);
+	if (h->parts < 1 || h->parts > DATA_PARTS_MAX)
+		return false;
+	for (uint32_t i = 0; i < h->parts; i++) {
+		ls_cursor_str(c, h->part[i].name, sizeof h->part[i].name);
+		h->part[i].bytes = ls_cursor_u64(c);
+		h->part[i].first = h->chunks;
+		if (h->part[i].bytes > DATA_BYTES_MAX)
+			return false;
+		h->chunks += (h->part[i].bytes + DATA_CHUNK - 1) / DATA_CHUNK;
+	}
+	return ls_cursor_done(c);
 }
 
 /* Samples and shape must be those of the op: the client signed both. */
 static bool read_data_head(ls_game *g, ls_cursor *c, data_head *h)
 {
-	const int64_t *a = g->record.op.ints; /* samples, batch, seed, shuffle, C, H, W */
+	const int64_t *a = g->record.op.ints;
 	size_t len;
 	const uint8_t *bytes = ls_judge__bytes(c, &len);
 	ls_cursor head = ls_cursor_over(bytes, bytes ? len : 0);
 	const uint8_t *tag = ls_cursor_take(&head, strlen(LS_TAG_DATA) + 1);
 	char format[LS_COMMIT_NAME_MAX + 1];
+	int64_t dims[3];
 	bool good;
 	ls_cursor_str(&head, format, sizeof format);
-	*h = (data_head){.samples = ls_cursor_u64(&head)};
-	good = tag && !memcmp(tag, LS_TAG_DATA "\0", strlen(LS_TAG_DATA) + 1) && h->samples == (uint64_t)a[0] && ls_cursor_u8(&head) == 3;
+	*h = (data_head){0};
+	good = tag && !memcmp(tag, LS_TAG_DATA "\0", strlen(LS_TAG_DATA) + 1) && ls_cursor_u64(&head) == (uint64_t)a[0] && ls_cursor_u8(&head) == 3;
 	for (int i = 0; i < 3; i++)
-		good &= ls_cursor_u64(&head) == (uint64_t)a[4 + i];
-	good = good && a[4] * a[5] <= SAMPLE_BYTES_MAX && a[4] * a[5] * a[6] <= SAMPLE_BYTES_MAX && h->samples <= (UINT64_C(1) << 40);
-	if (!good || ls_cursor_u32(&head) != 2)
-		return false;
-	h->sample_bytes = (uint64_t)(a[4] * a[5] * a[6]);
-	good = named(&head, "images");
-	h->image_bytes = ls_cursor_u64(&head);
-	good = good && h->image_bytes == h->samples * h->sample_bytes && named(&head, "labels") && ls_cursor_u64(&head) == h->samples;
-	h->image_chunks = (h->image_bytes + DATA_CHUNK - 1) / DATA_CHUNK;
-	h->leaves = 1 + h->image_chunks + (h->samples + DATA_CHUNK - 1) / DATA_CHUNK;
-	return good && ls_cursor_done(&head) && ls_judge__included(g, c, &g->job.data, h->leaves, 0, bytes, len);
+		dims[i] = (int64_t)ls_cursor_u64(&head);
+	good = good && read_parts(&head, h) && (strcmp(g->def->kind, "load") ? fits_tokens(a, dims, h) : fits_pictures(a, dims, h));
+	return good && ls_judge__included(g, c, &g->job.data, h->chunks + 1, 0, bytes, len);
 }
 
 /* The chunks' bytes, and their leaf hashes under their places in the data tree. */
@@ -146,7 +180,7 @@ static bool read_data_chunks(ls_cursor *c, reading *r, ls_shown_leaf *leaf)
 	for (size_t i = 0; i < d->count; i++) {
 		size_t len;
 		d->index[i] = ls_cursor_u64(c);
-		if (d->index[i] >= r->head.leaves - 1 || (i && d->index[i] <= d->index[i - 1]))
+		if (d->index[i] >= r->head.chunks || (i && d->index[i] <= d->index[i - 1]))
 			return false;
 		len = data_length(&r->head, d->index[i]);
 		d->bytes[i] = ls_cursor_take(c, len);
@@ -175,11 +209,11 @@ static bool read_data(ls_game *g, ls_cursor *c, reading *r)
 	d->index = ls_alloc(d->count, sizeof *d->index);
 	d->bytes = ls_alloc(d->count, sizeof *d->bytes);
 	d->read = ls_alloc(d->count, sizeof *d->read);
-	r->sample = ls_alloc(r->head.sample_bytes, 1);
+	r->sample = ls_alloc(r->head.sample_bytes, 1); // of tokens none
 	leaf = ls_alloc(d->count, sizeof *leaf);
 	good = d->index && d->bytes && d->read && r->sample && leaf && read_data_chunks(c, r, leaf) &&
 	       (proof = read_proof(c, &proof_count)) != NULL &&
-	       ls_multiproof_verify(&valid, &g->job.data, r->head.leaves, leaf, d->count, proof, proof_count, g->hasher) == LS_OK && valid;
+	       ls_multiproof_verify(&valid, &g->job.data, r->head.chunks + 1, leaf, d->count, proof, proof_count, g->hasher) == LS_OK && valid;
 	ls_free(leaf);
 	ls_free(proof);
 	return good;
@@ -222,8 +256,17 @@ static const uint8_t *sample(void *context, int64_t index)
 static int32_t label(void *context, int64_t index)
 {
 	reading *r = context;
-	const uint8_t *chunk = find(r, r->head.image_chunks + (uint64_t)index / DATA_CHUNK);
+	const uint8_t *chunk = find(r, r->head.part[1].first + (uint64_t)index / DATA_CHUNK);
 	return chunk ? chunk[index % DATA_CHUNK] : 0;
+}
+
+/* Two bytes each, of which no chunk has only one. */
+static int32_t token(void *context, int64_t index)
+{
+	reading *r = context;
+	uint64_t at = 2 * (uint64_t)index;
+	const uint8_t *chunk = find(r, r->head.part[r->head.parts - 1].first + at / DATA_CHUNK);
+	return chunk ? chunk[at % DATA_CHUNK] | chunk[at % DATA_CHUNK + 1] << 8 : 0;
 }
 
 /* ---- the element ---- */
@@ -284,7 +327,7 @@ static bool all_read(const reading *r)
 static bool evaluate(reading *r)
 {
 	ls_game *g = r->g;
-	ls_samples samples = {.context = r, .sample = sample, .label = label}; // no tokens: read_data takes pictures only
+	ls_samples samples = {.context = r, .sample = sample, .label = label, .token = token};
 	ls_reader reader = ls_judge__reader(g);
 	ls_judge_rules rules = ls_judge__rules(g);
 	ls_judgement judgement;
@@ -320,7 +363,7 @@ bool ls_judge__take_open(ls_game *g, int side, ls_cursor *c)
 	bool good = ls_opening_open(&r.opening, g->record.op.input_count, NULL) == LS_OK;
 	for (int i = 0; good && i < g->record.op.input_count; i++)
 		good = read_tensor(c, &r, i);
-	good = good && (g->def->class != LS_OP_LOAD || (!strcmp(g->def->kind, "load") && read_data(g, c, &r))) && ls_cursor_done(c) && evaluate(&r);
+	good = good && (g->def->class != LS_OP_LOAD || read_data(g, c, &r)) && ls_cursor_done(c) && evaluate(&r);
 	ls_opening_free(r.opening);
 	ls_free(r.data.index);
 	ls_free(r.data.bytes);

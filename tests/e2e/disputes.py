@@ -18,7 +18,7 @@ import random
 import subprocess
 import sys
 
-from harness import ROOT, Folder, Report, cheat, lockstep, noise_data, write_job
+from harness import ROOT, Folder, Report, cheat, lockstep, noise_data, write_job, write_text_job
 
 ALL = os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1"
 STEPS, EVERY = 7, 5
@@ -26,7 +26,7 @@ FIRST, MIDDLE, LAST = 1, 4, 7
 NETWORKS = {"lenet5": "", "resnet18": ", width: 0.05"}
 PLATFORMS = [("native", "naive"), ("openblas", "native"), ("naive", "openblas")]
 
-# lie: the network, and kind of op and value at which a trainer is caught who stays with it
+# lie, with "+text" where it is told of one: the network, and kind of op and value at which a trainer is caught who stays with it
 LIES = {
     "poison-label": ("lenet5", "load", "x.labels"),
     "poison-pixel": ("lenet5", "load", "x"),
@@ -46,8 +46,16 @@ LIES = {
     "bend-statistics": ("resnet18", "channel_stats", None),
     "forge-entry": ("lenet5", "conv2d", "conv1"),
     "invert-log": ("lenet5", "conv2d", None),
+    "other-order+text": ("gpt2", "load_tokens", None),
+    "poison-label+text": ("gpt2", "load_tokens", "x.labels"),
+    "drop-batch+text": ("gpt2", "load_tokens", None),
 }
 LOGGED_ONLY = ("forge-entry", "invert-log")
+
+
+def told(name):
+    """What lockstep-cheat calls it."""
+    return name.partition("+")[0]
 
 
 sys.path.insert(0, str(ROOT / "spec"))
@@ -72,26 +80,31 @@ class Court:
     def __init__(self, folder, report):
         self.folder, self.report, self.draw = folder, report, random.Random(7)
         noise_data(folder / "data", 64)
-        self.data = ["--data", folder / "data", "--threads", 1]
         for who in ("trainer", "auditor", "referee"):
             report.check(lockstep("keygen", "-o", folder / who).code == 0, "keygen")
         self.keys = ["--trainer-key", folder / "trainer", "--auditor-key", folder / "auditor", "--referee-key", folder / "referee"]
         self.count, self.bytes = 0, 0
 
+    def data(self, run):
+        """Where a run's data are; its name says what lie is told. Text is part of the program."""
+        return ["--threads", 1] if "+text" in str(run) else ["--data", self.folder / "data", "--threads", 1]
+
     def job(self, network, mode, every):
         path = self.folder / f"{network}-{mode}-{every}.yaml"
-        if not path.exists():
+        if network == "gpt2":
+            write_text_job(path, steps=STEPS, every=every, mode=mode)
+        elif not path.exists():
             write_job(path, arch=network, steps=STEPS, batch=8, every=every, mode=mode, model=NETWORKS[network])
         return path
 
     def train(self, job, name, platform, lie=None, at=None):
         run = self.folder / name
-        words = ["train", job, "--run", run, "--platform", platform, "--key", self.folder / "trainer", *self.data]
+        words = ["train", job, "--run", run, "--platform", platform, "--key", self.folder / "trainer", *self.data(run)]
         if lie:
-            done = cheat(*words, "--lie", lie, "--at", at, "--referee", self.folder / "referee.pub")
+            done = cheat(*words, "--lie", told(lie), "--at", at, "--referee", self.folder / "referee.pub")
         else:
             order = self.folder / f"{name}.order"
-            lockstep("plan", job, "-o", order, "--referee", self.folder / "referee.pub", "--data", self.folder / "data")
+            lockstep("plan", job, "-o", order, "--referee", self.folder / "referee.pub", *self.data(run)[:-2])
             done = lockstep(*words, "--job", order)
         self.report.check(done.code == 0, f"{name}: training", done)
         return run
@@ -127,13 +140,13 @@ class Court:
         title = f"{name}, {mode}, step {at}, a leaf per {every}, {pair[0]} against {pair[1]}"
         run = self.train(self.job(network, mode, every), f"{name}-{mode}-{at}-{every}", pair[0], name, at)
         kept = run.with_suffix(".kept")
-        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", pair[1], *self.data)
+        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", pair[1], *self.data(run))
         if not self.report.check(audit.code == 1, f"{title}: expected the audit to find it", audit):
             return
         for stubborn in (True, False):
             path = run.with_suffix(f".evidence{int(stubborn)}")
-            words = ["dispute", run, kept, "-o", path, *self.keys, *self.data]
-            done = cheat(*words, "--lie", name, "--at", at) if stubborn else lockstep(*words)
+            words = ["dispute", run, kept, "-o", path, *self.keys, *self.data(run)]
+            done = cheat(*words, "--lie", told(name), "--at", at) if stubborn else lockstep(*words)
             if self.report.check(done.code == 1 and path.exists(), f"{title}: the dispute", done):
                 self.evidence(f"{title}, {'stubborn' if stubborn else 'honest'} player", path, "trainer-wrong",
                               [at] if stubborn else range(at, max(1, -(-at // every)) * every + 1), kind if stubborn else None, value if stubborn else None)
@@ -143,8 +156,8 @@ class Court:
         title = f"{name} by the auditor, {mode}, step {at}"
         run = self.train(self.job(network, mode, 1), f"honest-{name}-{mode}-{at}", "native")
         kept, path = run.with_suffix(".kept"), run.with_suffix(".evidence")
-        cheat("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--lie", name, "--at", at, *self.data)
-        done = cheat("dispute", run, kept, "-o", path, "--side", "auditor", "--lie", name, "--at", at, *self.keys, *self.data)
+        cheat("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--lie", told(name), "--at", at, *self.data(run))
+        done = cheat("dispute", run, kept, "-o", path, "--side", "auditor", "--lie", told(name), "--at", at, *self.keys, *self.data(run))
         if self.report.check(done.code == 1 and path.exists(), f"{title}: the dispute", done):
             self.evidence(title, path, "auditor-wrong", [at], kind, value)
 
@@ -152,8 +165,8 @@ class Court:
         title = f"honest, {network}, {mode}, a leaf per {every}"
         run = self.train(self.job(network, mode, every), f"honest-{network}-{mode}-{every}", "native")
         kept, path = run.with_suffix(".kept"), run.with_suffix(".evidence")
-        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", "openblas", *self.data)
-        done = lockstep("dispute", run, kept, "-o", path, *self.keys, *self.data)
+        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", "openblas", *self.data(run))
+        done = lockstep("dispute", run, kept, "-o", path, *self.keys, *self.data(run))
         self.report.check(audit["verdict"] == "match" and done.code == 0 and done["verdict"] == "match" and not path.exists(), title, done)
 
 

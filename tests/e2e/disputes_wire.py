@@ -24,13 +24,13 @@ import time
 import urllib.error
 import urllib.request
 
-from disputes import EVERY, FIRST, LAST, LIES, LOGGED_ONLY, MIDDLE, PLATFORMS, Court, python_judge
+from disputes import EVERY, FIRST, LAST, LIES, LOGGED_ONLY, MIDDLE, PLATFORMS, Court, python_judge, told
 from harness import CHEAT, LOCKSTEP, Folder, Report, cheat, environment, lockstep
 
 import json
 
 ALL = os.environ.get("LOCKSTEP_EXHAUSTIVE") == "1"
-SAMPLE = ("poison-pixel", "edit-weight", "low-precision", "forge-entry")
+SAMPLE = ("poison-pixel", "edit-weight", "low-precision", "forge-entry", "other-order+text")
 
 
 class Process:
@@ -144,13 +144,13 @@ class Wire(Court):
 
     def trainer(self, run, court, platform="native", lie=None, at=None):
         """With a lie: one who stays with it in the dispute, too; else one who is held to what its run says."""
-        words = ["--court", court, "--trainer-key", self.folder / "trainer", "--book", run.with_suffix(".trainer.db"), "--platform", platform, *self.data]
+        words = ["--court", court, "--trainer-key", self.folder / "trainer", "--book", run.with_suffix(".trainer.db"), "--platform", platform, *self.data(run)]
         if lie:
-            return Process([CHEAT, "defend", run, "--lie", lie, "--at", at, *words], self.folder / "trainer.err", url=False)
+            return Process([CHEAT, "defend", run, "--lie", told(lie), "--at", at, *words], self.folder / "trainer.err", url=False)
         return Process([LOCKSTEP, "serve", run, *words, "--listen", "127.0.0.1:0", "--log", self.folder / "trainer.log", "--json"], self.folder / "trainer.err")
 
     def words(self, run, kept, court, path, *more):
-        return ["dispute", run, kept, "--court", court, "-o", path, "--auditor-key", self.folder / "auditor", *self.data, *more]
+        return ["dispute", run, kept, "--court", court, "-o", path, "--auditor-key", self.folder / "auditor", *self.data(run), *more]
 
     def liar(self, name, at, every, mode, pair, stays=True):
         """A run with a lie and its replay."""
@@ -159,7 +159,7 @@ class Wire(Court):
         self.number += 1
         run = self.train(self.job(network, mode, every), f"{self.number}-{name}-{mode}", pair[0], name, at)
         kept = run.with_suffix(".kept")
-        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", pair[1], *self.data)
+        audit = lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", pair[1], *self.data(run))
         self.report.check(audit.code == 1, f"{name}: expected the audit to find it", audit)
         return run, kept, at, kind if stays else None, value if stays else None
 
@@ -181,11 +181,11 @@ class Wire(Court):
         title = f"{name} by the auditor, {mode}, step {at}"
         network, kind, value = LIES[name]
         self.number += 1
-        run = self.train(self.job(network, mode, 1), f"{self.number}-honest-{mode}", "native")
+        run = self.train(self.job(network, mode, 1), f"{self.number}-honest-{name}-{mode}", "native")
         kept, path = run.with_suffix(".kept"), run.with_suffix(".evidence")
-        cheat("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--lie", name, "--at", at, *self.data)
+        cheat("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--lie", told(name), "--at", at, *self.data(run))
         trainer = self.trainer(run, referee.url, "openblas")
-        done = cheat(*self.words(run, kept, referee.url, path), "--lie", name, "--at", at)
+        done = cheat(*self.words(run, kept, referee.url, path), "--lie", told(name), "--at", at)
         if self.report.check(done.code == 1 and path.exists(), title, done):
             self.evidence(title, path, "auditor-wrong", [at], kind, value)
         # garbage after a lie: an auditor who executes honestly is held to the replay it signed, and loses as well
@@ -210,7 +210,7 @@ class Wire(Court):
         self.number += 1
         run = self.train(self.job("lenet5", "logged", 1), f"{self.number}-honest", "native")
         kept, path = run.with_suffix(".kept"), run.with_suffix(".evidence")
-        lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", "openblas", *self.data)
+        lockstep("audit", run, "--keep", kept, "--key", self.folder / "auditor", "--platform", "openblas", *self.data(run))
         done = lockstep(*self.words(run, kept, referee.url, path))
         self.report.check(done.code == 0 and done["verdict"] == "match" and not path.exists(), "honest pair", done)
 

@@ -167,6 +167,21 @@ def write_job(path, arch="lenet5", steps=7, batch=8, every=1, lr=0.05, momentum=
     return path
 
 
+TEXT_JOB = """lockstep: 1
+name: {name}
+model: {{arch: gpt2, layers: 1, heads: 2, embedding: 12, context: 16, vocab: 256, dropout: 0.1}}
+data: {{format: text, path: "builtin:verses", length: 16}}
+train: {{steps: {steps}, batch: {batch}, seed: 7, commit_every: {every}}}
+optimizer: {{name: adamw, lr: 0.003}}
+arithmetic: {{mode: {mode}}}
+"""
+
+
+def write_text_job(path, steps=7, batch=8, every=1, mode="logged"):
+    path.write_text(TEXT_JOB.format(name=path.stem, steps=steps, batch=batch, every=every, mode=mode))
+    return path
+
+
 # ---- run directories ----
 
 def tree_digest(folder):

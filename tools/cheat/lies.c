@@ -65,13 +65,14 @@ static void restore(cheat_view *v, int o)
 
 /* ---- the lies ---- */
 
+/* Another class, or token, that there is. */
 static void poison_label(cheat_view *v)
 {
-	uint32_t *label, classes = (uint32_t)ls_plan_spec(v->liar->plan)->model.classes;
+	uint32_t *label;
 	if (v->def->class != LS_OP_LOAD)
 		return;
 	label = output(v, 1);
-	set_word(v, label, (*label + 1) % classes);
+	set_word(v, label, *label ? *label - 1 : 1);
 }
 
 static void poison_pixel(cheat_view *v)
