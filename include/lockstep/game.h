@@ -117,11 +117,11 @@ ls_status ls_turn_countersign(ls_buf *turn, const ls_game *game, uint64_t second
  * before the first turn. */
 ls_status ls_silence_make(ls_buf *out, const ls_game *game, uint64_t seconds, const ls_key *referee, ls_error *err);
 /* Plays a countersigned turn. LS_ERR_INPUT where it is not one that the player could make here: then nothing has changed, and it
- * counts as not made. A turn that is well-formed and contradicts what its player said before ends the game. */
+ * counts as not made; LS_ERR_NOMEM likewise, and the same turn may be tried again. A turn that is well-formed and contradicts what its player said before ends the game. */
 ls_status ls_game_take(ls_game *game, const void *turn, size_t len, ls_error *err);
-/* True where these bytes are a turn, without receipt, that its player has signed for the place that comes next: a second one
+/* Whether these bytes are a turn, without receipt, that its player has signed for the place that comes next: a second one
  * for a place is equivocation. */
-bool ls_turn_is_signed(const ls_game *game, const void *turn, size_t len);
+ls_status ls_turn_is_signed(bool *out, ls_game *game, const void *turn, size_t len, ls_error *err);
 /* Of a game that is over; otherwise UNDECIDED with what it waits for. */
 void ls_game_decision(const ls_game *game, ls_decision *out);
 

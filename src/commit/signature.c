@@ -226,21 +226,38 @@ ls_status ls_sign(const ls_key *key, const void *data, size_t len, uint8_t out[L
 	return good ? LS_OK : libcrypto_failed(err, "sign");
 }
 
-ls_status ls_signature_verify(bool *valid, const uint8_t key[LS_KEY_BYTES], const void *data, size_t len,
-                              const uint8_t signature[LS_SIGNATURE_BYTES])
+static bool verify(const uint8_t key[LS_KEY_BYTES], const void *data, size_t len, const uint8_t signature[LS_SIGNATURE_BYTES])
 {
 	EVP_PKEY *pkey;
 	EVP_MD_CTX *context;
-	bool ready;
-	*valid = false;
-	if (!point_acceptable(key) || !point_acceptable(signature) || !scalar_acceptable(signature + 32))
-		return LS_OK;
+	bool valid;
 	pkey = EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, key, LS_KEY_BYTES);
 	context = EVP_MD_CTX_new();
-	ready = pkey && context && EVP_DigestVerifyInit_ex(context, NULL, NULL, NULL, NULL, pkey, NULL) == 1;
-	*valid = ready && EVP_DigestVerify(context, signature, LS_SIGNATURE_BYTES, data, len) == 1;
+	valid = pkey && context && EVP_DigestVerifyInit_ex(context, NULL, NULL, NULL, NULL, pkey, NULL) == 1 &&
+	        EVP_DigestVerify(context, signature, LS_SIGNATURE_BYTES, data, len) == 1;
 	ERR_clear_error(); // a wrong signature leaves its reason behind
 	EVP_MD_CTX_free(context);
 	EVP_PKEY_free(pkey);
-	return ready ? LS_OK : LS_ERR_UNSUPPORTED;
+	return valid;
+}
+
+/* libcrypto does not tell a wrong signature from want of memory. Where it refuses one it has to accept another that is right (RFC 8032,
+ * 7.1, test 1), and then to refuse the first again. */
+ls_status ls_signature_verify(bool *valid, const uint8_t key[LS_KEY_BYTES], const void *data, size_t len,
+                              const uint8_t signature[LS_SIGNATURE_BYTES])
+{
+	static const uint8_t known_key[LS_KEY_BYTES] = {0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
+	                                                0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a};
+	static const uint8_t known[LS_SIGNATURE_BYTES] = {
+		0xe5, 0x56, 0x43, 0x00, 0xc3, 0x60, 0xac, 0x72, 0x90, 0x86, 0xe2, 0xcc, 0x80, 0x6e, 0x82, 0x8a, 0x84, 0x87, 0x7f, 0x1e, 0xb8, 0xe5,
+		0xd9, 0x74, 0xd8, 0x73, 0xe0, 0x65, 0x22, 0x49, 0x01, 0x55, 0x5f, 0xb8, 0x82, 0x15, 0x90, 0xa3, 0x3b, 0xac, 0xc6, 0x1e, 0x39, 0x70,
+		0x1c, 0xf9, 0xb4, 0x6b, 0xd2, 0x5b, 0xf5, 0xf0, 0x59, 0x5b, 0xbe, 0x24, 0x65, 0x51, 0x41, 0x43, 0x8e, 0x7a, 0x10, 0x0b};
+	*valid = false;
+	if (!point_acceptable(key) || !point_acceptable(signature) || !scalar_acceptable(signature + 32))
+		return LS_OK;
+	*valid = verify(key, data, len, signature);
+	if (!*valid && !verify(known_key, "", 0, known))
+		return LS_ERR_NOMEM;
+	*valid = *valid || verify(key, data, len, signature);
+	return LS_OK;
 }

@@ -201,10 +201,12 @@ static ls_status new_turn(ls_court *c, ls_court__entry *e, const void *body, siz
 	ls_error why = LS_ERROR_INIT;
 	uint64_t now = ls_court__now(c);
 	ls_status status;
+	bool due;
 	ls_buf turn;
 	ls_buf_init(&turn, LS_TURN_BYTES_MAX);
 	LS_TRY(ls_court__load(c, e, err));
-	if (!ls_turn_is_signed(c->game, body, len)) {
+	LS_TRY(ls_turn_is_signed(&due, c->game, body, len, err));
+	if (!due) {
 		status = ls_court__refuse(a, 403, "turn %u: not what is due in this dispute, signed by the %s", e->turns,
 		                          e->role == LS_ROLE_TRAINER ? "trainer" : "auditor");
 		goto done;

@@ -215,10 +215,12 @@ done:
 static ls_status my_turn(ls_party *p, ls_buf *turn, ls_error *err)
 {
 	uint32_t number = ls_game_turns(p->game);
-	bool found;
+	bool found, mine = false;
 	ls_status status;
 	LS_TRY(lookup(p, "SELECT bytes FROM said WHERE dispute = ? AND number = ?", number, turn, &found, err));
-	if (found && ls_turn_is_signed(p->game, turn->data, turn->len))
+	if (found)
+		LS_TRY(ls_turn_is_signed(&mine, p->game, turn->data, turn->len, err));
+	if (mine)
 		goto done;
 	if (found) {
 		status = ls_error_set(err, LS_ERR_INPUT, "turn %u: what %s holds is not a turn of this dispute", number, p->path);

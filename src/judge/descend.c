@@ -9,7 +9,7 @@ static bool read_leaf(ls_game *g, ls_cursor *c, int side, uint64_t index, ls_lea
 	size_t len;
 	const ls_head *head = &g->terms.head[side].head;
 	const uint8_t *bytes = ls_judge__bytes(c, &len);
-	if (!bytes || ls_leaf_decode(out, bytes, len, NULL) != LS_OK || !ls_hash_equal(&out->run, &g->run) ||
+	if (!bytes || !ls_judge__ok(g, ls_leaf_decode(out, bytes, len, NULL)) || !ls_hash_equal(&out->run, &g->run) ||
 	    (out->kind == LS_LEAF_START) != (index == 0) || (index == 0 && !ls_hash_equal(&out->job, &g->job_id)))
 		return false;
 	return ls_judge__included(g, c, &head->root, head->size, index, bytes, len);
@@ -20,7 +20,7 @@ static bool read_commit(ls_game *g, ls_cursor *c, bool init, ls_judge__record *o
 {
 	size_t len;
 	const uint8_t *bytes = ls_judge__bytes(c, &len);
-	return bytes && ls_judge__record_read(out, bytes, len) && !strcmp(out->op.kind, "commit") && out->op.output_count == 1 &&
+	return bytes && ls_judge__ok(g, ls_judge__record_read(out, bytes, len)) && !strcmp(out->op.kind, "commit") && out->op.output_count == 1 &&
 	       out->index < UINT32_MAX &&
 	       ls_judge__included(g, c, init ? &g->job.init : &g->job.program, (uint64_t)out->index + 1, out->index, bytes, len);
 }
@@ -84,7 +84,7 @@ bool ls_judge__take_leaves(ls_game *g, int side, ls_cursor *c)
 	bool good = true;
 	ls_buf_init(&before, LS_LEAF_BYTES_MAX);
 	if (g->leaf > 0)
-		good = ls_leaf_encode(&before, &g->before) == LS_OK &&
+		good = ls_judge__ok(g, ls_leaf_encode(&before, &g->before)) &&
 		       ls_judge__included(g, c, &g->terms.head[side].head.root, g->terms.head[side].head.size, g->leaf - 1, before.data, before.len);
 	ls_buf_free(&before);
 	if (!good || !read_leaf(g, c, side, g->leaf, &own) || !ls_cursor_done(c))
@@ -96,7 +96,7 @@ bool ls_judge__take_leaves(ls_game *g, int side, ls_cursor *c)
 
 /* ---- steps ---- */
 
-static bool metrics_fit(const ls_judge__step *steps, uint64_t first, uint64_t count, const ls_hash *digest)
+static bool metrics_fit(ls_game *g, const ls_judge__step *steps, uint64_t first, uint64_t count, const ls_hash *digest)
 {
 	ls_hash hash;
 	ls_buf bytes;
@@ -107,7 +107,7 @@ static bool metrics_fit(const ls_judge__step *steps, uint64_t first, uint64_t co
 		ls_buf_u32(&bytes, steps[i].loss);
 		ls_buf_u64(&bytes, steps[i].rate);
 	}
-	good = bytes.status == LS_OK && ls_hash_tagged(&hash, "ls1/metrics", bytes.data, bytes.len) == LS_OK && ls_hash_equal(&hash, digest);
+	good = ls_judge__ok(g, bytes.status) && ls_judge__ok(g, ls_hash_tagged(&hash, "ls1/metrics", bytes.data, bytes.len)) && ls_hash_equal(&hash, digest);
 	ls_buf_free(&bytes);
 	return good;
 }
@@ -133,12 +133,14 @@ static void compare_steps(ls_game *g)
 	ls_judge__enter_step(g, g->before.step + 1 + at);
 }
 
+#define STEP_BYTES (LS_HASH_BYTES + 4 + 8)
+
 bool ls_judge__take_steps(ls_game *g, int side, ls_cursor *c)
 {
 	uint64_t first = g->before.step + 1, all = g->own[LS_JUDGE__TRAINER].step - g->before.step;
 	bool whole = side == LS_JUDGE__TRAINER || !g->entry_road;
 	uint64_t count = whole ? all : g->named_step - first;
-	ls_judge__step *steps = ls_alloc(count, sizeof *steps);
+	ls_judge__step *steps = count <= (c->len - c->pos) / STEP_BYTES ? ls_judge__alloc(g, count, sizeof *steps) : NULL;
 	bool good = steps != NULL;
 	for (uint64_t i = 0; good && i < count; i++) {
 		good = ls_judge__hash(c, &steps[i].state);
@@ -147,7 +149,7 @@ bool ls_judge__take_steps(ls_game *g, int side, ls_cursor *c)
 	}
 	good = good && ls_cursor_done(c);
 	if (good && whole)
-		good = ls_hash_equal(&steps[count - 1].state, &g->own[side].state) && metrics_fit(steps, first, count, &g->own[side].metrics);
+		good = ls_hash_equal(&steps[count - 1].state, &g->own[side].state) && metrics_fit(g, steps, first, count, &g->own[side].metrics);
 	if (!good) {
 		ls_free(steps);
 		return false;
@@ -180,7 +182,7 @@ void ls_judge__enter_step(ls_game *g, uint64_t step)
 
 /* ---- ops ---- */
 
-static bool step_leaf(ls_buf *out, const ls_judge__record *record, const ls_hash *roots)
+static bool step_leaf(ls_game *g, ls_buf *out, const ls_judge__record *record, const ls_hash *roots)
 {
 	ls_tensor_entry entry[LS_OP_OUTPUTS] = {{0}};
 	for (int o = 0; o < record->op.output_count; o++) {
@@ -188,7 +190,7 @@ static bool step_leaf(ls_buf *out, const ls_judge__record *record, const ls_hash
 		entry[o] = (ls_tensor_entry){.name = v->name, .dtype = (uint8_t)v->dtype, .rank = (uint8_t)v->shape.rank, .root = roots[o]};
 		memcpy(entry[o].dims, v->shape.dim, sizeof v->shape.dim);
 	}
-	return ls_step_leaf_encode(out, record->index, entry, (uint32_t)record->op.output_count) == LS_OK;
+	return ls_judge__ok(g, ls_step_leaf_encode(out, record->index, entry, (uint32_t)record->op.output_count));
 }
 
 static bool is_step_leaf(ls_game *g, const ls_hash *expected, const ls_judge__record *record, const ls_hash *roots)
@@ -196,7 +198,7 @@ static bool is_step_leaf(ls_game *g, const ls_hash *expected, const ls_judge__re
 	ls_buf leaf;
 	bool same;
 	ls_buf_init(&leaf, 1 << 14);
-	same = step_leaf(&leaf, record, roots) && ls_judge__leaf_is(g, expected, leaf.data, leaf.len);
+	same = step_leaf(g, &leaf, record, roots) && ls_judge__leaf_is(g, expected, leaf.data, leaf.len);
 	ls_buf_free(&leaf);
 	return same;
 }
@@ -218,8 +220,8 @@ static void compare_ops(ls_game *g)
 bool ls_judge__take_ops(ls_game *g, int side, ls_cursor *c)
 {
 	uint32_t count = g->has_claimed[side] ? g->ops : g->named_op;
-	ls_hash *hash = ls_alloc(count, sizeof *hash);
-	bool good = hash && count <= (c->len - c->pos) / LS_HASH_BYTES;
+	ls_hash *hash = count <= (c->len - c->pos) / LS_HASH_BYTES ? ls_judge__alloc(g, count, sizeof *hash) : NULL;
+	bool good = hash != NULL;
 	for (uint32_t i = 0; good && i < count; i++)
 		good = ls_judge__hash(c, &hash[i]);
 	good = good && ls_cursor_done(c);
@@ -254,7 +256,7 @@ static bool read_given(ls_game *g, ls_cursor *c, const ls_judge__source *source,
 
 static bool read_inputs(ls_game *g, ls_cursor *c, const ls_judge__record *record, ls_judge__entry **out)
 {
-	ls_judge__entry *given = ls_alloc((size_t)record->op.input_count, sizeof *given);
+	ls_judge__entry *given = ls_judge__alloc(g, (size_t)record->op.input_count, sizeof *given);
 	bool good = given != NULL;
 	for (int i = 0; good && i < record->op.input_count; i++)
 		good = read_given(g, c, &record->input[i], &given[i]);
@@ -313,11 +315,11 @@ static bool take_record(ls_game *g, int side, ls_cursor *c)
 	ls_judge__entry *given = NULL;
 	ls_program *program = NULL;
 	ls_hash roots[LS_OP_OUTPUTS] = {{{0}}};
-	bool commits, good = bytes && ls_judge__record_read(&record, bytes, len) && record.index == g->op &&
+	bool commits, good = bytes && ls_judge__ok(g, ls_judge__record_read(&record, bytes, len)) && record.index == g->op &&
 	                     ls_judge__included(g, c, g->step ? &g->job.program : &g->job.init, g->ops, g->op, bytes, len);
 	commits = good && g->op + 1 == g->ops;
 	if (good && !commits)
-		good = read_inputs(g, c, &record, &given) && (program = ls_judge__program(&record, given, g->job.bits, g->job.state_bits)) != NULL;
+		good = read_inputs(g, c, &record, &given) && ls_judge__ok(g, ls_judge__program(&program, &record, given, g->job.bits, g->job.state_bits));
 	if (good)
 		good = (g->entry_road ? entry_possible(g, &record) : read_roots(g, c, side, &record, roots)) && ls_cursor_done(c);
 	if (!good) {
@@ -394,7 +396,7 @@ bool ls_judge__take_groups(ls_game *g, int side, ls_cursor *c)
 			return false;
 		ls_tree_push_hash(&tree, &group[i]);
 	}
-	if (!ls_cursor_done(c) || ls_tree_head(&tree, &head) != LS_OK || !ls_hash_equal(&head, &g->node[side]))
+	if (!ls_cursor_done(c) || !ls_judge__ok(g, ls_tree_head(&tree, &head)) || !ls_hash_equal(&head, &g->node[side]))
 		return false;
 	memcpy(g->group[side], group, count * sizeof *group);
 	if (side == LS_JUDGE__TRAINER)

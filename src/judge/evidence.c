@@ -85,6 +85,19 @@ static ls_status refused(ls_status status, const ls_error *why, ls_decision *out
 	return invalid(out, why->text);
 }
 
+/* True for LS_OK; whatever else there is is not the file's fault, and is kept. */
+static bool ok(ls_status status, ls_status *trouble)
+{
+	if (status != LS_OK)
+		*trouble = status;
+	return status == LS_OK;
+}
+
+static ls_status tell_trouble(ls_status trouble, ls_error *err)
+{
+	return ls_error_set(err, trouble, "could not look at the evidence: %s", ls_status_text(trouble));
+}
+
 static const char lengths_text[] = "lengths that do not fit the file";
 
 /* u32 length and bytes, borrowed. */
@@ -157,9 +170,10 @@ static ls_status judge_turns(ls_cursor *c, ls_decision *out, ls_error *err)
 	       !memcmp(turn[0] + 8, ls_game_id(game)->byte, 32) && !memcmp(turn[0], turn[1], PLACE_BYTES) &&
 	       (len[0] != len[1] || memcmp(turn[0], turn[1], len[0])) && !ls_public_key_none(key);
 	for (int i = 0; good && i < 2; i++)
-		if (ls_signature_verify(&good, key, turn[i], len[i] - LS_SIGNATURE_BYTES, turn[i] + len[i] - LS_SIGNATURE_BYTES) != LS_OK)
-			good = false;
+		good = ok(ls_signature_verify(&good, key, turn[i], len[i] - LS_SIGNATURE_BYTES, turn[i] + len[i] - LS_SIGNATURE_BYTES), &status) && good;
 	ls_game_free(game);
+	if (status != LS_OK)
+		return tell_trouble(status, err);
 	if (!good)
 		return invalid(out, "not two different turns that one player signed for one place of this dispute");
 	out->ruling = trainer ? LS_RULING_TRAINER_WRONG : LS_RULING_AUDITOR_WRONG;
@@ -189,7 +203,7 @@ static void read_head(ls_cursor *c, ls_two_heads *h, int i)
 }
 
 /* The head is signed, and the leaf is where it is said to be. */
-static bool head_holds(const ls_two_heads *h, int i, const ls_hash *run, ls_hasher *hasher)
+static bool head_holds(const ls_two_heads *h, int i, const ls_hash *run, ls_hasher *hasher, ls_status *trouble)
 {
 	ls_signed_head head = h->head[i];
 	char text[LS_HEAD_TEXT_SIZE];
@@ -197,9 +211,9 @@ static bool head_holds(const ls_two_heads *h, int i, const ls_hash *run, ls_hash
 	head.head.run = *run;
 	ls_head_encode(text, &head.head);
 	if (h->leaf >= head.head.size || h->proof_count[i] > LS_PROOF_MAX || ls_public_key_none(h->signer) ||
-	    ls_signature_verify(&valid, h->signer, text, strlen(text), head.signature) != LS_OK || !valid)
+	    !ok(ls_signature_verify(&valid, h->signer, text, strlen(text), head.signature), trouble) || !valid)
 		return false;
-	return ls_inclusion_verify(&valid, &head.head.root, head.head.size, &h->hash[i], h->leaf, h->proof[i], h->proof_count[i], hasher) == LS_OK &&
+	return ok(ls_inclusion_verify(&valid, &head.head.root, head.head.size, &h->hash[i], h->leaf, h->proof[i], h->proof_count[i], hasher), trouble) &&
 	       valid;
 }
 
@@ -222,9 +236,11 @@ static ls_status judge_heads(ls_cursor *c, ls_decision *out, ls_error *err)
 	if (!ls_cursor_done(c) || !ls_judge__job_read(&job, h.job, len))
 		return invalid(out, lengths_text);
 	LS_TRY(ls_hasher_open(&hasher, 1, err));
-	good = ls_hash_tagged(&job_id, LS_TAG_JOB, h.job, len) == LS_OK && ls_run_id(&run, &job_id, h.trainer, h.nonce) == LS_OK &&
-	       head_holds(&h, 0, &run, hasher) && head_holds(&h, 1, &run, hasher) && !ls_hash_equal(&h.hash[0], &h.hash[1]);
+	good = ok(ls_hash_tagged(&job_id, LS_TAG_JOB, h.job, len), &status) && ok(ls_run_id(&run, &job_id, h.trainer, h.nonce), &status) &&
+	       head_holds(&h, 0, &run, hasher, &status) && head_holds(&h, 1, &run, hasher, &status) && !ls_hash_equal(&h.hash[0], &h.hash[1]);
 	ls_hasher_free(hasher);
+	if (status != LS_OK)
+		return tell_trouble(status, err);
 	if (!good)
 		return invalid(out, "not two heads that one key signed over one run, with one leaf that differs");
 	trainer = !memcmp(h.signer, h.trainer, 32);
@@ -245,10 +261,10 @@ static bool begins(const uint8_t *bytes, size_t len, const char *tag)
 	return len > strlen(tag) + LS_HASH_BYTES && !memcmp(bytes, tag, strlen(tag));
 }
 
-static bool digest_fits(const uint8_t *bytes, size_t len, const char *tag)
+static bool digest_fits(const uint8_t *bytes, size_t len, const char *tag, ls_status *trouble)
 {
 	ls_hash digest;
-	return ls_hash_tagged(&digest, tag, bytes, len - LS_HASH_BYTES) == LS_OK && !memcmp(digest.byte, bytes + len - LS_HASH_BYTES, LS_HASH_BYTES);
+	return ok(ls_hash_tagged(&digest, tag, bytes, len - LS_HASH_BYTES), trouble) && !memcmp(digest.byte, bytes + len - LS_HASH_BYTES, LS_HASH_BYTES);
 }
 
 ls_status ls_judge(const void *evidence, size_t len, ls_decision *out, ls_error *err)
@@ -257,12 +273,13 @@ ls_status ls_judge(const void *evidence, size_t len, ls_decision *out, ls_error 
 		const char *tag;
 		ls_status (*judge)(ls_cursor *c, ls_decision *out, ls_error *err);
 	} kind[] = {{TAG, judge_game}, {TAG_HEADS, judge_heads}, {TAG_TURNS, judge_turns}};
+	ls_status status = LS_OK;
 	for (size_t i = 0; i < sizeof kind / sizeof *kind && len <= LS_EVIDENCE_BYTES_MAX; i++) {
 		ls_cursor c = ls_cursor_over(evidence, len > LS_HASH_BYTES ? len - LS_HASH_BYTES : 0);
 		if (!begins(evidence, len, kind[i].tag))
 			continue;
-		if (!digest_fits(evidence, len, kind[i].tag))
-			return invalid(out, "the file does not have the digest at its end: it was changed or cut");
+		if (!digest_fits(evidence, len, kind[i].tag, &status))
+			return status != LS_OK ? tell_trouble(status, err) : invalid(out, "the file does not have the digest at its end: it was changed or cut");
 		ls_cursor_take(&c, strlen(kind[i].tag));
 		return kind[i].judge(&c, out, err);
 	}

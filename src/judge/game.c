@@ -54,6 +54,21 @@ static void read_head(ls_cursor *c, ls_signed_head *out)
 		memcpy(out->signature, p, 64);
 }
 
+bool ls_judge__ok(ls_game *g, ls_status status)
+{
+	bool of_the_bytes = status == LS_ERR_INPUT || status == LS_ERR_LIMIT || status == LS_ERR_USAGE;
+	if (status != LS_OK && !of_the_bytes && g->trouble == LS_OK)
+		g->trouble = status;
+	return status == LS_OK;
+}
+
+void *ls_judge__alloc(ls_game *g, size_t count, size_t size)
+{
+	void *p = ls_alloc(count, size);
+	ls_judge__ok(g, p ? LS_OK : LS_ERR_NOMEM);
+	return p;
+}
+
 /* A head without a key bears 64 zero bytes; the name and id of the key follow from key and run. */
 static bool head_fits(ls_game *g, int side, const uint8_t key[32])
 {
@@ -67,7 +82,7 @@ static bool head_fits(ls_game *g, int side, const uint8_t key[32])
 	if (ls_public_key_none(key))
 		return !memcmp(h->signature, none, sizeof none);
 	ls_head_encode(text, &h->head);
-	return ls_signature_verify(&valid, key, text, strlen(text), h->signature) == LS_OK && valid;
+	return ls_judge__ok(g, ls_signature_verify(&valid, key, text, strlen(text), h->signature)) && valid;
 }
 
 static const char *read_terms(ls_game *g, size_t len)
@@ -122,6 +137,10 @@ ls_status ls_game_open(ls_game **out, const void *terms, size_t len, ls_error *e
 		g->result.refereed = !ls_public_key_none(g->job.referee);
 		if (!head_fits(g, LS_JUDGE__TRAINER, g->terms.trainer) || !head_fits(g, LS_JUDGE__AUDITOR, g->terms.auditor))
 			found = "a head that its key did not sign";
+	}
+	if (g->trouble != LS_OK) {
+		status = ls_error_set(err, g->trouble, "could not look at the terms of a dispute: %s", ls_status_text(g->trouble));
+		goto done;
 	}
 	if (found) {
 		status = ls_error_input(err, NULL, "terms", found, "what both players agreed to", NULL);
@@ -332,14 +351,22 @@ done:
 	return status;
 }
 
+/* Trouble is told once: the next turn may find memory again. */
+static ls_status tell_trouble(ls_game *g, ls_error *err)
+{
+	ls_status status = g->trouble;
+	g->trouble = LS_OK;
+	return status == LS_OK ? status : ls_error_set(err, status, "could not look at a turn: %s", ls_status_text(status));
+}
+
 /* True where `key` signed; where there is none, where the signature is zero. */
-static bool signed_by(const uint8_t key[LS_KEY_BYTES], const void *bytes, size_t len, const uint8_t *signature)
+static bool signed_by(ls_game *g, const uint8_t key[LS_KEY_BYTES], const void *bytes, size_t len, const uint8_t *signature)
 {
 	static const uint8_t none[LS_SIGNATURE_BYTES] = {0};
 	bool valid = false;
 	if (ls_public_key_none(key))
 		return !memcmp(signature, none, sizeof none);
-	return ls_signature_verify(&valid, key, bytes, len, signature) == LS_OK && valid;
+	return ls_judge__ok(g, ls_signature_verify(&valid, key, bytes, len, signature)) && valid;
 }
 
 static const uint8_t *key_of(const ls_game *g, ls_role role)
@@ -348,32 +375,33 @@ static const uint8_t *key_of(const ls_game *g, ls_role role)
 }
 
 /* The bytes before the payload can be nothing but these. */
-static bool head_expected(const ls_game *g, ls_role role, ls_turn_kind kind, const uint8_t *turn, size_t len)
+static bool head_expected(ls_game *g, ls_role role, ls_turn_kind kind, const uint8_t *turn, size_t len)
 {
 	ls_buf head;
 	bool same;
 	ls_buf_init(&head, TURN_HEAD);
 	turn_head(&head, g, role, kind, len - TURN_HEAD - LS_SIGNATURE_BYTES);
-	same = head.status == LS_OK && !memcmp(head.data, turn, head.len);
+	same = ls_judge__ok(g, head.status) && !memcmp(head.data, turn, head.len);
 	ls_buf_free(&head);
 	return same;
 }
 
-bool ls_turn_is_signed(const ls_game *g, const void *turn, size_t len)
+ls_status ls_turn_is_signed(bool *out, ls_game *g, const void *turn, size_t len, ls_error *err)
 {
-	return !g->over && len >= TURN_HEAD + LS_SIGNATURE_BYTES && len <= LS_TURN_BYTES_MAX - LS_RECEIPT_BYTES &&
+	*out = !g->over && len >= TURN_HEAD + LS_SIGNATURE_BYTES && len <= LS_TURN_BYTES_MAX - LS_RECEIPT_BYTES &&
 	       head_expected(g, g->role, g->kind, turn, len) &&
-	       signed_by(key_of(g, g->role), turn, len - LS_SIGNATURE_BYTES, (const uint8_t *)turn + len - LS_SIGNATURE_BYTES);
+	       signed_by(g, key_of(g, g->role), turn, len - LS_SIGNATURE_BYTES, (const uint8_t *)turn + len - LS_SIGNATURE_BYTES);
+	return tell_trouble(g, err);
 }
 
-static bool receipt_fits(const ls_game *g, const uint8_t *turn, size_t len, uint64_t *seconds)
+static bool receipt_fits(ls_game *g, const uint8_t *turn, size_t len, uint64_t *seconds)
 {
 	ls_buf bytes;
 	bool good, none = ls_public_key_none(g->job.referee);
 	*seconds = ls_get_le64(turn + len);
 	ls_buf_init(&bytes, 128);
-	good = (none ? *seconds == 0 : *seconds >= g->clock) && receipt_bytes(&bytes, g, turn, len, *seconds) == LS_OK &&
-	       signed_by(g->job.referee, bytes.data, bytes.len, turn + len + 8);
+	good = (none ? *seconds == 0 : *seconds >= g->clock) && ls_judge__ok(g, receipt_bytes(&bytes, g, turn, len, *seconds)) &&
+	       signed_by(g, g->job.referee, bytes.data, bytes.len, turn + len + 8);
 	ls_buf_free(&bytes);
 	return good;
 }
@@ -397,37 +425,53 @@ static bool take_payload(ls_game *g, const uint8_t *payload, size_t len)
 	return taker[g->kind](g, g->role == LS_ROLE_TRAINER ? LS_JUDGE__TRAINER : LS_JUDGE__AUDITOR, &c);
 }
 
+/* What is not acceptable about a turn, and what would be; NULL where it was taken. */
+static const char *take_turn(ls_game *g, const uint8_t *turn, size_t len, uint64_t *seconds, const char **expected)
+{
+	bool silence = turn[TURN_ROLE] == LS_ROLE_REFEREE;
+	size_t payload = len - TURN_HEAD - LS_SIGNATURE_BYTES;
+	*expected = "the one that comes next in this dispute";
+	if (!head_expected(g, silence ? LS_ROLE_REFEREE : g->role, silence ? LS_TURN_SILENCE : g->kind, turn, len))
+		return "another turn";
+	*expected = "one by the key in the terms";
+	if (!signed_by(g, key_of(g, silence ? LS_ROLE_REFEREE : g->role), turn, len - LS_SIGNATURE_BYTES, turn + len - LS_SIGNATURE_BYTES))
+		return "a signature that is not the player's";
+	*expected = "one by the key that the job names";
+	if (!receipt_fits(g, turn, len, seconds))
+		return "a receipt that is not the referee's";
+	*expected = "an opening of it";
+	if (!(silence ? take_silence(g, *seconds, payload) : take_payload(g, turn + TURN_HEAD, payload)))
+		return "a payload that does not fit what its player committed to";
+	return NULL;
+}
+
 ls_status ls_game_take(ls_game *g, const void *bytes, size_t whole, ls_error *err)
 {
-	const uint8_t *turn = bytes;
-	size_t len = whole - LS_RECEIPT_BYTES;
+	const char *found, *expected;
 	ls_hash hash;
 	char place[48];
 	uint64_t seconds;
-	bool silence;
 	ls_status status;
 	snprintf(place, sizeof place, "turn %u", g->turns);
+	status = g->trouble; // came with a turn that was taken, so what it made of the game is not to be trusted
+	if (status != LS_OK)
+		goto done;
 	if (g->over)
 		return ls_error_input(err, NULL, place, "a turn after the end", "none", NULL);
 	if (whole > LS_TURN_BYTES_MAX || whole < TURN_HEAD + LS_SIGNATURE_BYTES + LS_RECEIPT_BYTES)
 		return ls_error_input(err, NULL, place, "bytes that are no turn", "one with its receipt", NULL);
-	silence = turn[TURN_ROLE] == LS_ROLE_REFEREE;
-	if (!head_expected(g, silence ? LS_ROLE_REFEREE : g->role, silence ? LS_TURN_SILENCE : g->kind, turn, len))
-		return ls_error_input(err, NULL, place, "another turn", "the one that comes next in this dispute", NULL);
-	if (!signed_by(key_of(g, silence ? LS_ROLE_REFEREE : g->role), turn, len - LS_SIGNATURE_BYTES, turn + len - LS_SIGNATURE_BYTES))
-		return ls_error_input(err, NULL, place, "a signature that is not the player's", "one by the key in the terms", NULL);
-	if (!receipt_fits(g, turn, len, &seconds))
-		return ls_error_input(err, NULL, place, "a receipt that is not the referee's", "one by the key that the job names", NULL);
-	status = ls_hash_leaf(&hash, turn, whole, g->hasher);
-	if (status != LS_OK)
-		return ls_error_set(err, status, "could not hash a turn");
-	if (!(silence ? take_silence(g, seconds, len - TURN_HEAD - LS_SIGNATURE_BYTES)
-	              : take_payload(g, turn + TURN_HEAD, len - TURN_HEAD - LS_SIGNATURE_BYTES)))
-		return ls_error_input(err, NULL, place, "a payload that does not fit what its player committed to", "an opening of it", NULL);
+	LS_TRY(ls_hash_leaf(&hash, bytes, whole, g->hasher));
+	found = take_turn(g, bytes, whole - LS_RECEIPT_BYTES, &seconds, &expected);
+	if (found) {
+		LS_TRY(tell_trouble(g, err));
+		return ls_error_input(err, NULL, place, found, expected, NULL);
+	}
 	g->last = hash;
 	g->clock = seconds;
 	g->turns++;
-	return LS_OK;
+	status = g->trouble;
+done:
+	return status == LS_OK ? LS_OK : ls_error_set(err, status, "could not look at a turn: %s", ls_status_text(status));
 }
 
 /* ---- for the takers ---- */
@@ -449,7 +493,7 @@ bool ls_judge__hash(ls_cursor *c, ls_hash *out)
 bool ls_judge__leaf_is(ls_game *g, const ls_hash *expected, const void *leaf, size_t len)
 {
 	ls_hash hash;
-	return ls_hash_leaf(&hash, leaf, len, g->hasher) == LS_OK && ls_hash_equal(&hash, expected);
+	return ls_judge__ok(g, ls_hash_leaf(&hash, leaf, len, g->hasher)) && ls_hash_equal(&hash, expected);
 }
 
 bool ls_judge__included(ls_game *g, ls_cursor *c, const ls_hash *root, uint64_t size, uint64_t index, const void *leaf, size_t len)
@@ -462,6 +506,6 @@ bool ls_judge__included(ls_game *g, ls_cursor *c, const ls_hash *root, uint64_t 
 	for (size_t i = 0; i < count; i++)
 		if (!ls_judge__hash(c, &proof[i]))
 			return false;
-	return ls_hash_leaf(&hash, leaf, len, g->hasher) == LS_OK &&
-	       ls_inclusion_verify(&valid, root, size, &hash, index, proof, count, g->hasher) == LS_OK && valid;
+	return ls_judge__ok(g, ls_hash_leaf(&hash, leaf, len, g->hasher)) &&
+	       ls_judge__ok(g, ls_inclusion_verify(&valid, root, size, &hash, index, proof, count, g->hasher)) && valid;
 }

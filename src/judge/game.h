@@ -17,6 +17,7 @@ typedef struct ls_judge__step {
 } ls_judge__step;
 
 struct ls_game {
+	ls_status trouble; /* sticky */
 	/* terms */
 	uint8_t *terms_bytes; /* terms.job lies in it */
 	ls_terms terms;
@@ -74,7 +75,8 @@ struct ls_game {
 	uint8_t *list[2];
 };
 
-/* Each takes the payload of its turn; false where it is not acceptable, and then has changed nothing. */
+/* Each takes the payload of its turn; false where it is not acceptable, or trouble kept it from finding out, and then has changed
+ * nothing that matters. */
 typedef bool ls_judge__taker(ls_game *g, int side, ls_cursor *c);
 ls_judge__taker ls_judge__take_claim, ls_judge__take_leaves, ls_judge__take_steps, ls_judge__take_ops, ls_judge__take_op,
 	ls_judge__take_groups, ls_judge__take_chunk, ls_judge__take_entry, ls_judge__take_sums, ls_judge__take_open, ls_judge__take_state,
@@ -83,6 +85,11 @@ ls_judge__taker ls_judge__take_claim, ls_judge__take_leaves, ls_judge__take_step
 /* ---- for the takers ---- */
 
 void ls_judge__expect(ls_game *g, ls_role role, ls_turn_kind kind);
+/* True for LS_OK. What is not the fault of the bytes that are read, as lack of memory, is remembered as trouble: then nothing is said
+ * about them. */
+bool ls_judge__ok(ls_game *g, ls_status status);
+/* ls_alloc; NULL is trouble. */
+void *ls_judge__alloc(ls_game *g, size_t count, size_t size);
 /* Ends the game. */
 void ls_judge__end(ls_game *g, ls_ruling ruling, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Ends it against whoever is wrong; at least one is. */

@@ -40,13 +40,13 @@ typedef struct reading {
 /* ---- tensors ---- */
 
 /* u32 count ‖ per hash 32 bytes. Counts beyond what the turn could hold fail. */
-static ls_hash *read_proof(ls_cursor *c, size_t *count)
+static ls_hash *read_proof(ls_game *g, ls_cursor *c, size_t *count)
 {
 	ls_hash *proof;
 	*count = ls_cursor_u32(c);
 	if (*count > (c->len - c->pos) / LS_HASH_BYTES)
 		return NULL;
-	proof = ls_alloc(*count, sizeof *proof);
+	proof = ls_judge__alloc(g, *count, sizeof *proof);
 	for (size_t i = 0; proof && i < *count; i++)
 		ls_judge__hash(c, &proof[i]);
 	return proof;
@@ -88,14 +88,14 @@ static bool read_tensor(ls_cursor *c, reading *r, int input)
 	ls_hash *proof = NULL;
 	ls_opened opened = LS_OPENED_FOREIGN;
 	bool good;
-	if (ls_opening_tensor(r->opening, input, &r->g->given[input].root, words, 0, NULL) != LS_OK || count > (c->len - c->pos) / 12)
+	if (!ls_judge__ok(r->g, ls_opening_tensor(r->opening, input, &r->g->given[input].root, words, 0, NULL)) || count > (c->len - c->pos) / 12)
 		return false;
 	if (!count)
 		return !c->failed;
-	index = ls_alloc(count, sizeof *index);
-	word = ls_alloc(count * LS_CHUNK_WORDS, sizeof *word);
-	good = index && word && read_chunks(c, words, index, word, count, &total) && (proof = read_proof(c, &proof_count)) != NULL &&
-	       ls_opening_add(r->opening, input, index, count, word, total, proof, proof_count, &opened, NULL) == LS_OK && opened == LS_OPENED;
+	index = ls_judge__alloc(r->g, count, sizeof *index);
+	word = ls_judge__alloc(r->g, count * LS_CHUNK_WORDS, sizeof *word);
+	good = index && word && read_chunks(c, words, index, word, count, &total) && (proof = read_proof(r->g, c, &proof_count)) != NULL &&
+	       ls_judge__ok(r->g, ls_opening_add(r->opening, input, index, count, word, total, proof, proof_count, &opened, NULL)) && opened == LS_OPENED;
 	ls_free(index);
 	ls_free(word);
 	ls_free(proof);
@@ -188,7 +188,7 @@ static bool read_data_chunks(ls_cursor *c, reading *r, ls_shown_leaf *leaf)
 			return false;
 		memcpy(bytes + sizeof LS_TAG_DATA, d->bytes[i], len);
 		leaf[i].index = d->index[i] + 1;
-		if (ls_hash_leaf(&leaf[i].hash, bytes, sizeof LS_TAG_DATA + len, r->g->hasher) != LS_OK)
+		if (!ls_judge__ok(r->g, ls_hash_leaf(&leaf[i].hash, bytes, sizeof LS_TAG_DATA + len, r->g->hasher)))
 			return false;
 	}
 	return true;
@@ -206,14 +206,14 @@ static bool read_data(ls_game *g, ls_cursor *c, reading *r)
 	d->count = ls_cursor_u32(c);
 	if (!d->count || d->count > (c->len - c->pos) / 9)
 		return false;
-	d->index = ls_alloc(d->count, sizeof *d->index);
-	d->bytes = ls_alloc(d->count, sizeof *d->bytes);
-	d->read = ls_alloc(d->count, sizeof *d->read);
-	r->sample = ls_alloc(r->head.sample_bytes, 1); // of tokens none
-	leaf = ls_alloc(d->count, sizeof *leaf);
+	d->index = ls_judge__alloc(g, d->count, sizeof *d->index);
+	d->bytes = ls_judge__alloc(g, d->count, sizeof *d->bytes);
+	d->read = ls_judge__alloc(g, d->count, sizeof *d->read);
+	r->sample = ls_judge__alloc(g, r->head.sample_bytes, 1); // of tokens none
+	leaf = ls_judge__alloc(g, d->count, sizeof *leaf);
 	good = d->index && d->bytes && d->read && r->sample && leaf && read_data_chunks(c, r, leaf) &&
-	       (proof = read_proof(c, &proof_count)) != NULL &&
-	       ls_multiproof_verify(&valid, &g->job.data, r->head.chunks + 1, leaf, d->count, proof, proof_count, g->hasher) == LS_OK && valid;
+	       (proof = read_proof(r->g, c, &proof_count)) != NULL &&
+	       ls_judge__ok(g, ls_multiproof_verify(&valid, &g->job.data, r->head.chunks + 1, leaf, d->count, proof, proof_count, g->hasher)) && valid;
 	ls_free(leaf);
 	ls_free(proof);
 	return good;
@@ -308,7 +308,7 @@ static bool list_item(reading *r, ls_reader *reader, ls_buf *item)
 		g->def->element(reader, g->output, g->element);
 		ls_part_encode(item, r->made);
 	}
-	return item->status == LS_OK;
+	return ls_judge__ok(g, item->status);
 }
 
 static bool all_read(const reading *r)
@@ -349,7 +349,7 @@ static bool evaluate(reading *r)
 		if (good)
 			ls_judge__rule_sum(g, &sum);
 	} else {
-		good = ls_judge_element(&judgement, &reader, &rules, g->output, g->element, g->entry, NULL) == LS_OK && all_read(r);
+		good = ls_judge__ok(g, ls_judge_element(&judgement, &reader, &rules, g->output, g->element, g->entry, NULL)) && all_read(r);
 		if (good)
 			ls_judge__rule(g, &judgement);
 	}
@@ -360,7 +360,7 @@ static bool evaluate(reading *r)
 bool ls_judge__take_open(ls_game *g, int side, ls_cursor *c)
 {
 	reading r = {.g = g};
-	bool good = ls_opening_open(&r.opening, g->record.op.input_count, NULL) == LS_OK;
+	bool good = ls_judge__ok(g, ls_opening_open(&r.opening, g->record.op.input_count, NULL));
 	for (int i = 0; good && i < g->record.op.input_count; i++)
 		good = read_tensor(c, &r, i);
 	good = good && (g->def->class != LS_OP_LOAD || read_data(g, c, &r)) && ls_cursor_done(c) && evaluate(&r);

@@ -28,20 +28,22 @@ static bool read_output(ls_cursor *c, ls_value *out)
 	       out->bits <= LS_GRID_MAX && out->name[0];
 }
 
-static bool read_inputs(ls_cursor *c, ls_judge__record *out)
+static ls_status read_inputs(ls_cursor *c, ls_judge__record *out)
 {
 	uint32_t count = ls_cursor_u32(c);
 	if (count > LS_JUDGE__INPUTS_MAX || count > (c->len - c->pos) / 8)
-		return false;
+		return LS_ERR_INPUT;
 	out->op.input_count = (int)count;
 	out->input = ls_alloc(count, sizeof *out->input);
-	for (uint32_t i = 0; out->input && i < count; i++) {
+	if (!out->input)
+		return LS_ERR_NOMEM;
+	for (uint32_t i = 0; i < count; i++) {
 		out->input[i].source = ls_cursor_u32(c);
 		out->input[i].place = ls_cursor_u32(c);
 		if (out->input[i].source > out->index) // an op reads what is there before it
-			return false;
+			return LS_ERR_INPUT;
 	}
-	return out->input != NULL;
+	return LS_OK;
 }
 
 static bool read_attributes(ls_cursor *c, ls_op *op)
@@ -61,23 +63,31 @@ static bool read_attributes(ls_cursor *c, ls_op *op)
 	return !c->failed;
 }
 
-bool ls_judge__record_read(ls_judge__record *out, const uint8_t *bytes, size_t len)
+static bool read_outputs(ls_cursor *c, ls_judge__record *out)
 {
-	ls_cursor c = ls_cursor_over(bytes, len);
-	const uint8_t *tag = ls_cursor_take(&c, strlen(LS_TAG_OP));
-	uint32_t outputs;
-	*out = (ls_judge__record){.index = ls_cursor_u32(&c)};
-	ls_cursor_str(&c, out->op.kind, sizeof out->op.kind);
-	if (!tag || memcmp(tag, LS_TAG_OP, strlen(LS_TAG_OP)) || !read_attributes(&c, &out->op) || !read_inputs(&c, out))
-		return false;
-	outputs = ls_cursor_u32(&c);
+	uint32_t outputs = ls_cursor_u32(c);
 	if (outputs < 1 || outputs > LS_OP_OUTPUTS)
 		return false;
 	out->op.output_count = (int)outputs;
 	for (uint32_t o = 0; o < outputs; o++)
-		if (!read_output(&c, &out->output[o]))
+		if (!read_output(c, &out->output[o]))
 			return false;
-	return ls_cursor_done(&c);
+	return true;
+}
+
+ls_status ls_judge__record_read(ls_judge__record *out, const uint8_t *bytes, size_t len)
+{
+	ls_cursor c = ls_cursor_over(bytes, len);
+	const uint8_t *tag = ls_cursor_take(&c, strlen(LS_TAG_OP));
+	ls_status status;
+	*out = (ls_judge__record){.index = ls_cursor_u32(&c)};
+	ls_cursor_str(&c, out->op.kind, sizeof out->op.kind);
+	if (!tag || memcmp(tag, LS_TAG_OP, strlen(LS_TAG_OP)) || !read_attributes(&c, &out->op))
+		return LS_ERR_INPUT;
+	status = read_inputs(&c, out);
+	if (status == LS_OK && !(read_outputs(&c, out) && ls_cursor_done(&c)))
+		status = LS_ERR_INPUT;
+	return status;
 }
 
 void ls_judge__record_free(ls_judge__record *record)
@@ -156,18 +166,21 @@ static bool add_op(ls_program *program, const ls_judge__record *record, int *inp
 	return ls_program_add_op(program, &op, outputs) >= 0;
 }
 
-ls_program *ls_judge__program(const ls_judge__record *record, const ls_judge__entry *given, int bits, int state_bits)
+ls_status ls_judge__program(ls_program **out, const ls_judge__record *record, const ls_judge__entry *given, int bits, int state_bits)
 {
-	ls_program *program = NULL;
 	int count = record->op.input_count;
 	int *inputs = ls_alloc((size_t)count, sizeof *inputs);
-	bool good = inputs && ls_program_open(&program, bits, state_bits, NULL) == LS_OK;
+	ls_status status = inputs ? ls_program_open(out, bits, state_bits, NULL) : LS_ERR_NOMEM;
+	bool good = status == LS_OK;
 	for (int i = 0; good && i < count; i++)
-		good = add_given(program, &given[i], record->output[0].bits, i, &inputs[i]);
-	good = good && add_op(program, record, inputs);
+		good = add_given(*out, &given[i], record->output[0].bits, i, &inputs[i]);
+	good = good && add_op(*out, record, inputs);
 	ls_free(inputs);
 	if (good)
-		return program;
-	ls_program_free(program);
-	return NULL;
+		return LS_OK;
+	if (status == LS_OK) // the program says whether it was memory
+		status = ls_program_finish(*out, NULL) == LS_ERR_NOMEM ? LS_ERR_NOMEM : LS_ERR_INPUT;
+	ls_program_free(*out);
+	*out = NULL;
+	return status;
 }

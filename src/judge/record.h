@@ -17,8 +17,8 @@ typedef struct ls_judge__record {
 	ls_value output[LS_OP_OUTPUTS];
 } ls_judge__record;
 
-/* False where the bytes are no record, or memory ran out. Release with ls_judge__record_free, also after a failure. */
-bool ls_judge__record_read(ls_judge__record *out, const uint8_t *bytes, size_t len);
+/* LS_ERR_INPUT where the bytes are no record; LS_ERR_NOMEM. Release with ls_judge__record_free, also after a failure. */
+ls_status ls_judge__record_read(ls_judge__record *out, const uint8_t *bytes, size_t len);
 void ls_judge__record_free(ls_judge__record *record);
 
 /* What a step or state leaf says about one tensor; the name is copied. */
@@ -34,7 +34,8 @@ bool ls_judge__state_leaf_read(ls_judge__entry *out, const uint8_t *bytes, size_
 bool ls_judge__step_leaf_read(ls_judge__entry *out, uint32_t op, uint32_t output, const uint8_t *bytes, size_t len);
 
 /* A program that holds `given` values and this one op over them, its shape rule having been asked: so element() and
- * product() of strangers' records are as safe as of our own. NULL where the rule does not give the record's outputs. */
-ls_program *ls_judge__program(const ls_judge__record *record, const ls_judge__entry *given, int bits, int state_bits);
+ * product() of strangers' records are as safe as of our own. LS_ERR_INPUT where the rule does not give the record's outputs;
+ * LS_ERR_NOMEM. */
+ls_status ls_judge__program(ls_program **out, const ls_judge__record *record, const ls_judge__entry *given, int bits, int state_bits);
 
 #endif

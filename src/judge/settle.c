@@ -13,18 +13,18 @@ static bool frame_included(ls_game *g, ls_cursor *c, uint32_t frame, const uint8
 	ls_buf leaf;
 	bool good;
 	ls_buf_init(&leaf, LS_TURN_BYTES_MAX);
-	good = ls_log_leaf_encode(&leaf, g->step, g->op, frame, bytes, len) == LS_OK &&
+	good = ls_judge__ok(g, ls_log_leaf_encode(&leaf, g->step, g->op, frame, bytes, len)) &&
 	       ls_judge__included(g, c, &g->own[LS_JUDGE__TRAINER].log, size, index, leaf.data, leaf.len);
 	ls_buf_free(&leaf);
 	return good;
 }
 
-static bool find_entry(const ls_game *g, const uint8_t *bytes, size_t len, int *out)
+static bool find_entry(ls_game *g, const uint8_t *bytes, size_t len, int *out)
 {
 	int64_t start = g->element / LS_FRAME_ELEMENTS * LS_FRAME_ELEMENTS;
 	int64_t left = ls_shape_count(&g->record.output[0].shape) - start;
 	uint32_t elements = left < (int64_t)LS_FRAME_ELEMENTS ? (uint32_t)left : LS_FRAME_ELEMENTS;
-	ls_entry *entry = ls_alloc(elements, sizeof *entry);
+	ls_entry *entry = ls_judge__alloc(g, elements, sizeof *entry);
 	size_t count = 0;
 	bool good = entry && ls_entries_decode(entry, &count, elements, g->job.encoding, bytes, len);
 	*out = -1;
@@ -116,27 +116,27 @@ static bool read_state(ls_game *g, ls_cursor *c, ls_judge__entry *after)
 		if (g->has_before)
 			memcpy(after[i].name, before.name, sizeof before.name);
 	}
-	return !g->has_before || (ls_tree_head(&tree, &head) == LS_OK && ls_hash_equal(&head, &g->state_before));
+	return !g->has_before || (ls_judge__ok(g, ls_tree_head(&tree, &head)) && ls_hash_equal(&head, &g->state_before));
 }
 
 static bool root_of(ls_game *g, const ls_judge__entry *after, ls_hash *out)
 {
 	int count = g->commit.op.input_count;
-	ls_tensor_entry *entry = ls_alloc((size_t)count, sizeof *entry);
+	ls_tensor_entry *entry = ls_judge__alloc(g, (size_t)count, sizeof *entry);
 	bool good = entry != NULL;
 	for (int i = 0; good && i < count; i++) {
 		entry[i] = (ls_tensor_entry){.name = after[i].name, .dtype = (uint8_t)after[i].dtype, .rank = (uint8_t)after[i].shape.rank,
 		                             .root = after[i].root};
 		memcpy(entry[i].dims, after[i].shape.dim, sizeof after[i].shape.dim);
 	}
-	good = good && ls_state_root(out, entry, (size_t)count, g->hasher, NULL) == LS_OK;
+	good = good && ls_judge__ok(g, ls_state_root(out, entry, (size_t)count, g->hasher, NULL));
 	ls_free(entry);
 	return good;
 }
 
 bool ls_judge__take_state(ls_game *g, int side, ls_cursor *c)
 {
-	ls_judge__entry *after = ls_alloc((size_t)g->commit.op.input_count, sizeof *after);
+	ls_judge__entry *after = ls_judge__alloc(g, (size_t)g->commit.op.input_count, sizeof *after);
 	ls_hash root;
 	bool good = after && read_state(g, c, after) && ls_cursor_done(c) && root_of(g, after, &root);
 	ls_free(after);
@@ -155,7 +155,7 @@ bool ls_judge__take_loss(ls_game *g, int side, ls_cursor *c)
 	ls_judge__entry entry;
 	uint8_t chunk[9 + 4] = LS_TAG_CHUNK;
 	bool wrong[2];
-	bool good = bytes && ls_judge__record_read(&record, bytes, record_len) && record.index < g->ops &&
+	bool good = bytes && ls_judge__ok(g, ls_judge__record_read(&record, bytes, record_len)) && record.index < g->ops &&
 	            !strcmp(record.output[0].name, "loss") &&
 	            ls_judge__included(g, c, &g->job.program, g->ops, record.index, bytes, record_len);
 	leaf = good ? ls_judge__bytes(c, &leaf_len) : NULL;
@@ -166,6 +166,9 @@ bool ls_judge__take_loss(ls_game *g, int side, ls_cursor *c)
 			ls_put_le32(chunk + 9, g->loss[s]);
 			wrong[s] = !ls_judge__leaf_is(g, &entry.root, chunk, sizeof chunk);
 		}
+		good = g->trouble == LS_OK; // else nobody knows whether it is that leaf
+	}
+	if (good) {
 		g->op = record.index;
 		ls_judge__end_wrong(g, wrong[0], wrong[1], "the metrics say another loss than the step tree, on which both agree");
 	}

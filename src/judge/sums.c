@@ -253,7 +253,7 @@ static void compare_lists(ls_game *g)
 }
 
 /* One spelling for each number. */
-static bool item_is_canonical(const ls_game *g, const uint8_t *p)
+static bool item_is_canonical(ls_game *g, const uint8_t *p)
 {
 	ls_buf again;
 	bool same;
@@ -262,7 +262,7 @@ static bool item_is_canonical(const ls_game *g, const uint8_t *p)
 		ls_pinned_encode(&again, &(ls_pinned_state){ls_f32_bits(ls_get_le32(p)), ls_f32_bits(ls_get_le32(p + 4)), p[8] == 1});
 	else
 		ls_part_encode(&again, ls_f64_bits(ls_get_le64(p)));
-	same = again.status == LS_OK && !memcmp(again.data, p, again.len);
+	same = ls_judge__ok(g, again.status) && !memcmp(again.data, p, again.len);
 	ls_buf_free(&again);
 	return same;
 }
@@ -277,7 +277,7 @@ static bool take_list(ls_game *g, int side, ls_cursor *c)
 	for (int64_t i = 0; i < g->parts; i++)
 		if (!item_is_canonical(g, bytes + (size_t)i * item))
 			return false;
-	copy = ls_alloc((size_t)g->parts, item);
+	copy = ls_judge__alloc(g, (size_t)g->parts, item);
 	if (!copy)
 		return false;
 	memcpy(copy, bytes, (size_t)g->parts * item);

@@ -355,6 +355,7 @@ static void test_two_turns_for_one_place_are_equivocation(void **state)
 	file_reader f;
 	ls_buf terms, turn[2], file;
 	ls_game *game;
+	bool due;
 	uint32_t len;
 	const uint8_t *first;
 	assert_ok(ls_key_generate(&trainer, &err));
@@ -370,7 +371,12 @@ static void test_two_turns_for_one_place_are_equivocation(void **state)
 		ls_buf_init(&turn[i], 1 << 20);
 	ls_buf_init(&file, 1 << 20);
 	ls_buf_bytes(&turn[0], first, len - LS_RECEIPT_BYTES);
-	assert_true(ls_turn_is_signed(game, turn[0].data, turn[0].len));
+	assert_ok(ls_turn_is_signed(&due, game, turn[0].data, turn[0].len, &err));
+	assert_true(due);
+	turn[0].data[turn[0].len - 1] ^= 1;
+	assert_ok(ls_turn_is_signed(&due, game, turn[0].data, turn[0].len, &err));
+	assert_false(due);
+	turn[0].data[turn[0].len - 1] ^= 1;
 	assert_ok(ls_turn_make(&turn[1], game, "another claim", 13, auditor, &err));
 	assert_int_equal(ls_two_turns_encode(&file, &terms, turn), LS_OK);
 	assert_int_equal(judged(file.data, file.len).ruling, LS_RULING_AUDITOR_WRONG);
