@@ -61,6 +61,8 @@ float ls_fma_f32(float a, float b, float c);
 /* Terms of one element may not reach 2^21. */
 #define LS_TERMS_MAX (INT64_C(1) << 21)
 
+#define LS_DEPTH_MAX 2097152 /* 2^21, the largest that a job may name */
+
 /* The job's default depth for K terms: 512 + ⌈K/512⌉. */
 int64_t ls_depth_default(int64_t terms);
 
@@ -99,7 +101,7 @@ static inline ls_bound ls_bound_window(double tau)
 /* Certified bounds. t ≥ B + the rounding of C−t and C+t, from norm bounds: t = ls_bound_t(bound, norm) +
  * ls_bound_floor(bound), norm ≥ ‖a‖·‖b‖ or ≥ S up to the rounding of at most LS_TERMS_MAX FP64 additions. The first is
  * proportional to the norm, so that norms may be split between rows, columns and bias; the second is added once and is
- * zero for FP64. depth ≤ 2^51: beyond, B alone approaches S. */
+ * zero for FP64. depth ≤ LS_DEPTH_MAX: far beyond, (1+u)^d − 1 exceeds d·u by more than is paid for. */
 double ls_bound_t(ls_bound bound, double norm);
 double ls_bound_floor(ls_bound bound);
 /* Of kind FP64 only: the way back from t, at least S·(1+2^-21), which is what ls_bound_t's factor 1+2^-20 leaves when norms

@@ -8,7 +8,9 @@
 
 static const char schema[] =
 	"CREATE TABLE said(dispute BLOB NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(dispute, number)) STRICT;"
-	"CREATE TABLE heard(dispute BLOB NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(dispute, number)) STRICT;";
+	"CREATE TABLE heard(dispute BLOB NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(dispute, number)) STRICT;"
+	/* what a court told later, and otherwise than `heard` */
+	"CREATE TABLE contradicted(dispute BLOB NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(dispute, number)) STRICT;";
 
 /* ---- opening ---- */
 
@@ -133,6 +135,7 @@ static ls_status hear(ls_party *p, const uint8_t *turn, size_t len, ls_error *er
 	ls_buf_init(&before, LS_TURN_BYTES_MAX);
 	LS_TRY(lookup(p, "SELECT bytes FROM heard WHERE dispute = ? AND number = ?", number, &before, &found, err));
 	if (found && (before.len != len || memcmp(before.data, turn, len))) {
+		LS_TRY(note(p, "INSERT OR IGNORE INTO contradicted VALUES(?, ?, ?)", number, turn, len, err));
 		status = ls_error_set(err, LS_ERR_INPUT, "turn %u: the court tells another one than it told before; both are kept in %s", number, p->path);
 		goto done;
 	}
@@ -338,11 +341,22 @@ done:
 	return status;
 }
 
+/* A party plays one game at a time. */
+static void leave_game(ls_party *p)
+{
+	ls_player_free(p->player);
+	p->player = NULL;
+	ls_game_free(p->game);
+	p->game = NULL;
+	p->contradicted = false;
+}
+
 ls_status ls_party_join(ls_party *p, const ls_hash *id, ls_error *err)
 {
 	char target[TARGET_MAX];
 	int code;
 	ls_status status;
+	leave_game(p);
 	target_of(target, id, "/terms");
 	ls_buf_reset(&p->terms);
 	LS_TRY(ls_court__ask(p, "GET", target, NULL, 0, &code, &p->terms, err));
@@ -351,8 +365,10 @@ ls_status ls_party_join(ls_party *p, const ls_hash *id, ls_error *err)
 		goto done;
 	}
 	LS_TRY(open_game(p, err));
-	if (!ls_hash_equal(ls_game_id(p->game), id))
+	if (!ls_hash_equal(ls_game_id(p->game), id)) {
+		leave_game(p);
 		status = ls_error_input(err, NULL, "terms of a dispute", "those of another one", "those that were asked for", NULL);
+	}
 done:
 	return status;
 }
@@ -432,28 +448,49 @@ done:
 
 /* ---- the end ---- */
 
-ls_status ls_party_evidence(ls_party *p, ls_buf *out, ls_decision *decision, ls_error *err)
+/* The turns of the game, from the book. */
+static ls_status gather_turns(ls_party *p, ls_buf *turns, uint32_t count, ls_error *err)
 {
-	uint32_t count = p->game ? ls_game_turns(p->game) : 0, at = 0;
-	ls_buf *turns = ls_alloc(count, sizeof *turns);
-	ls_status status = turns ? LS_OK : ls_error_set(err, LS_ERR_NOMEM, "no memory for the evidence");
+	ls_status status = LS_OK;
 	bool found;
+	for (uint32_t at = 0; at < count; at++) {
+		LS_TRY(lookup(p, "SELECT bytes FROM heard WHERE dispute = ? AND number = ?", at, &turns[at], &found, err));
+		if (!found)
+			return ls_error_set(err, LS_ERR_INPUT, "turn %u is not in %s, though it was played", at, p->path);
+	}
+done:
+	return status;
+}
+
+static ls_status write_evidence(ls_party *p, ls_buf *out, ls_buf *turns, uint32_t count, ls_error *err)
+{
+	ls_status status = LS_OK;
 	if (p->contradicted) {
 		ls_buf_bytes(out, p->contradiction.data, p->contradiction.len);
 		status = out->status;
 	} else {
-		for (; status == LS_OK && at < count; at++) {
-			ls_buf_init(&turns[at], LS_TURN_BYTES_MAX);
-			status = lookup(p, "SELECT bytes FROM heard WHERE dispute = ? AND number = ?", at, &turns[at], &found, err);
-		}
-		if (status == LS_OK)
-			status = ls_evidence_encode(out, &p->terms, turns, count);
+		LS_TRY(gather_turns(p, turns, count, err));
+		status = ls_evidence_encode(out, &p->terms, turns, count);
 	}
-	if (status == LS_OK)
-		status = ls_judge(out->data, out->len, decision, err);
-	else
+	if (status != LS_OK)
 		ls_error_set(err, status, "no memory for the evidence, or more than a file may hold");
-	for (uint32_t i = 0; turns && i < at; i++)
+done:
+	return status;
+}
+
+ls_status ls_party_evidence(ls_party *p, ls_buf *out, ls_decision *decision, ls_error *err)
+{
+	uint32_t count = p->game ? ls_game_turns(p->game) : 0;
+	ls_buf *turns = ls_alloc(count, sizeof *turns);
+	ls_status status = LS_OK;
+	if (!turns)
+		return ls_error_set(err, LS_ERR_NOMEM, "no memory for the evidence");
+	for (uint32_t i = 0; i < count; i++)
+		ls_buf_init(&turns[i], LS_TURN_BYTES_MAX);
+	LS_TRY(write_evidence(p, out, turns, count, err));
+	LS_TRY(ls_judge(out->data, out->len, decision, err));
+done:
+	for (uint32_t i = 0; i < count; i++)
 		ls_buf_free(&turns[i]);
 	ls_free(turns);
 	return status;

@@ -157,7 +157,7 @@ const ls_job__field ls_job__fields[] = {
 	{.path = "arithmetic.encoding", .type = LS_JOB__CHOICE, .offset = AT(arithmetic.encoding), .choices = encodings,
 	 .fallback = "sparse", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
 	 .help = "coding of the rounding log"},
-	{.path = "arithmetic.depth", .type = LS_JOB__INT, .offset = AT(arithmetic.depth), .min = 0, .max = 0x1p21,
+	{.path = "arithmetic.depth", .type = LS_JOB__INT, .offset = AT(arithmetic.depth), .min = 0, .max = LS_DEPTH_MAX,
 	 .fallback = "0", .selector = "arithmetic.mode", .reads = BIT(LS_JOB_LOGGED),
 	 .help = "depth of sums that a platform may use; 0: 512 + K/512"},
 };

@@ -76,7 +76,7 @@ static bool read_arithmetic(ls_judge__job *job, const field *f, size_t count)
 	encoding = word_of(end - 2, encodings);
 	if (mode < 0 || compute < 0 || encoding < 0 || (job->empirical && word_of(f + 4, valued) < 0) ||
 	    !number_of(f + 1, LS_GRID_MIN, LS_GRID_MAX, &bits) || !number_of(f + 2, LS_GRID_MIN, LS_GRID_MAX, &state_bits) ||
-	    !number_of(end - 1, 0, UINT64_C(1) << 51, &depth))
+	    !number_of(end - 1, 0, LS_DEPTH_MAX, &depth))
 		return false;
 	job->mode = (ls_judge__mode)mode;
 	job->bits = (int)bits;

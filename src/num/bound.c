@@ -2,7 +2,7 @@
  *
  * FP64. A tree of additions of depth ≤ d−2 over exact products errs by at most B = d·u·S. The rounding test then
  * computes C−t and C+t, each off by at most u(|C|+t), and |C| ≤ S+B. So t must reach d·u·S + u(S+B+t): the 3 beside d
- * pays for S and for B and t (at most S/4 and a little more, as d ≤ 2^51), the factor 1+2^-20 for the rounding of the
+ * pays for S and for B and t (at most S/2^31 and a little more, as d ≤ 2^21), the factor 1+2^-20 for the rounding of the
  * norms, at most 2^21·u = 2^-32 each, and of this expression.
  *
  * FP32, v = 2^-24. A chunk holds m ≤ 32 products of any FP32 numbers, added in any order, each addition an IEEE addition

@@ -101,6 +101,22 @@ done:
 	return status;
 }
 
+/* Not before the new form is on the disk: else a loss of power could leave neither. */
+static ls_status drop_other_form(ls_pieces *p, const ls_hash *root, const char *ending, ls_error *err)
+{
+	char name[LS_RUN__PIECE_NAME], path[LS_PATH_MAX], folder[LS_PATH_MAX];
+	ls_status status;
+	name_of(name, root, ending);
+	LS_TRY(ls_path_join(path, sizeof path, p->dir, name, err));
+	if (!ls_file_exists(path))
+		return LS_OK;
+	LS_TRY(ls_path_join(folder, sizeof folder, p->dir, LS_RUN__PIECES, err));
+	LS_TRY(ls_dir_sync(folder, err));
+	LS_TRY(ls_file_remove(path, err));
+done:
+	return status;
+}
+
 /* Compressed where that is asked for and makes it smaller: a piece lies there in one form. */
 static ls_status put(ls_pieces *p, const ls_hash *root, size_t len, ls_error *err)
 {
@@ -117,9 +133,7 @@ static ls_status put(ls_pieces *p, const ls_hash *root, size_t len, ls_error *er
 	LS_TRY(ls_path_join(path, sizeof path, p->dir, name, err));
 	LS_TRY(ls_file_put(path, form ? p->packed : p->bytes, form ? packed : len, err));
 	p->dirty = true;
-	name_of(name, root, ending[!form]);
-	LS_TRY(ls_path_join(path, sizeof path, p->dir, name, err));
-	LS_TRY(ls_file_remove(path, err));
+	LS_TRY(drop_other_form(p, root, ending[!form], err));
 done:
 	return status;
 }

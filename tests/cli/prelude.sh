@@ -40,6 +40,17 @@ keys() {
 	END
 }
 
+# other64 FILE OFFSET: another digit of base64 in place of the one there.
+other64() {
+	"$PYTHON" - "$1" "$2" <<-'END'
+		import sys
+		path, at = sys.argv[1], int(sys.argv[2])
+		data = bytearray(open(path, "rb").read())
+		data[at] = ord("B" if data[at] == ord("A") else "A")
+		open(path, "wb").write(data)
+	END
+}
+
 # flip FILE OFFSET: changes one byte; a negative offset counts from the end.
 flip() {
 	"$PYTHON" - "$1" "$2" <<-'END'

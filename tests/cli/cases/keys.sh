@@ -23,7 +23,7 @@ run 0 verify run/heads/7 --key trainer.pub
 run 1 verify run/heads/7 --key client.pub
 run 2 train tiny.yaml --run run --resume
 cp -r run unsigned
-flip unsigned/heads/7 -9
+other64 unsigned/heads/7 -9
 run 1 verify unsigned
 # Statements.
 run 0 export run -o model.safetensors --key trainer.pem --attest trained.json
