@@ -17,6 +17,7 @@ import http.server
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -322,6 +323,26 @@ class Wire(Court):
             s.close()
         return count
 
+    def two_versions(self, run, kept, proxy):
+        """A turn that the auditor has heard, told otherwise later: both are kept. No trainer is there, so the first process has to be killed."""
+        path = run.with_suffix(".twice")
+        words = self.words(run, kept, proxy.url, path, "--patience", 2, "--timeout", 2)
+        first = Process([LOCKSTEP, *words], self.folder / "twice.err", url=False)
+        for _ in range(100):
+            time.sleep(0.1)
+            if os.path.exists(f"{path}.book") and sqlite3.connect(f"{path}.book").execute("SELECT count(*) FROM heard").fetchone()[0]:
+                break
+        first.kill()
+
+        def change(target, status, data):
+            return data[:60] + bytes([data[60] ^ 1]) + data[61:] if status == 200 and "/turns" in target and len(data) > 60 else data
+
+        proxy.change = change
+        done = lockstep(*words)
+        rows = sqlite3.connect(f"{path}.book").execute("SELECT h.bytes <> c.bytes FROM heard h JOIN contradicted c USING (dispute, number)").fetchall()
+        self.report.check(done.code == 2 and "another one than it told before" in (done["error"] or "") and rows == [(1,)],
+                          f"expected a turn in two versions, found {rows}", done)
+
     def manners(self, referee):
         stop, counts = threading.Event(), []
         flood = [threading.Thread(target=lambda: counts.append(self.garbage(referee.url, stop))) for _ in range(4)]
@@ -337,6 +358,7 @@ class Wire(Court):
         # a court that changes what it tells, first while no turn has been made (byte 10 of that page: the number of its first turn)
         trainer, proxy = None, Proxy()
         proxy.target = lambda: referee.url
+        self.two_versions(run, kept, proxy)
         for where, at in (("/v1/disputes", 50), ("/turns", 10), ("/turns", 60), ("/turns", -3)):
             def change(target, status, data):
                 if status == 200 and where in target and len(data) > abs(at):
