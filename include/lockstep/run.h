@@ -34,7 +34,7 @@ typedef struct ls_damage {
 	bool has_step;  /* false: it concerns no step, and `step` is 0 */
 	uint64_t step;  /* the first step concerned */
 	bool tail;      /* behind the last head: bytes that a crash may leave, which `--resume` drops */
-	bool withheld;  /* leaves that a head promises are not there */
+	bool withheld;  /* what a head promises is not there: leaves, blocks of the log, or files that whoever serves the run does not give */
 	char text[512]; /* found and expected */
 } ls_damage;
 
@@ -106,7 +106,6 @@ ls_status ls_keeper_wait(ls_keeper *k, ls_error *err);
 bool ls_keeper_busy(ls_keeper *k);
 void ls_keeper_free(ls_keeper *k); /* waits, too; NULL is allowed */
 
-/* One line of metrics.jsonl. */
 /* Elements of products in mode exact, by what settled them. */
 typedef struct ls_stages {
 	uint64_t tested;    /* the rounding test */
@@ -117,6 +116,7 @@ typedef struct ls_stages {
 
 void ls_stages_add(ls_stages *to, const ls_stages *from);
 
+/* One line of metrics.jsonl. */
 typedef struct ls_metrics {
 	uint64_t step;
 	float loss;

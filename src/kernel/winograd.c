@@ -435,15 +435,17 @@ static size_t lay_out(struct ls_winograd_worker *w, const struct job *job)
 
 static ls_status reserve_worker(struct ls_winograd_worker *w, const struct job *job, ls_error *err)
 {
-	struct ls_winograd_worker *counted = ls_alloc(1, sizeof *counted);
-	size_t need = counted ? lay_out(counted, job) : 0;
-	ls_free(counted);
+	double *memory = w->memory;
+	size_t need;
+	w->memory = NULL; // to count
+	need = lay_out(w, job);
+	w->memory = memory;
 	if (need > w->capacity) {
 		ls_free(w->memory);
 		w->memory = ls_alloc(need, sizeof(double));
 		w->capacity = w->memory ? need : 0;
 	}
-	if (!need || !w->memory)
+	if (!w->memory)
 		return ls_error_set(err, LS_ERR_NOMEM, "out of memory for a tile of %lld x %lld at %d points", (long long)job->tile_rows,
 		                    (long long)(job->tile_lines * job->line), POINTS);
 	lay_out(w, job);

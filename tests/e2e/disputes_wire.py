@@ -39,20 +39,29 @@ class Process:
 
     def __init__(self, words, log, url=True):
         self.words, self.log, self.has_url = [str(w) for w in words], log, url
+        self.lock, self.ended = threading.Lock(), False
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(self.words, stdout=subprocess.PIPE, stderr=open(self.log, "ab"), text=True, env=environment())
         self.url = json.loads(self.process.stdout.readline())["url"] if self.has_url else None
 
-    def kill(self):
+    def end(self):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
 
+    def kill(self):
+        """For good: a restart that another thread is about to make finds it ended."""
+        with self.lock:
+            self.ended = True
+            self.end()
+
     def restart(self):
-        self.kill()
-        self.start()
+        with self.lock:
+            if not self.ended:
+                self.end()
+                self.start()
 
     def stop(self):
         if self.process.poll() is None:

@@ -2,26 +2,9 @@
 #ifndef LS_TEST_COURT_WORLD_H
 #define LS_TEST_COURT_WORLD_H
 
-#include "audit/support.h"
+#include "dispute/support.h"
 
 #include <lockstep/court.h>
-
-/* A lie: bit `bit` of word `element` of the first output of the op that makes `value`, in step `step`. */
-typedef struct flip {
-	const char *value;
-	uint64_t step;
-	int64_t element;
-	uint32_t bit;
-} flip;
-
-static inline void tell(void *context, ls_exec *exec, uint64_t step, int op, ls_step_log *log)
-{
-	const flip *f = context;
-	const ls_program *p = ls_exec_program(exec);
-	int value = ls_program_find(p, f->value);
-	if (step == f->step && ls_program_value(p, value)->op == op)
-		((uint32_t *)ls_exec_value(exec, value))[f->element] ^= UINT32_C(1) << f->bit;
-}
 
 enum { WORLD_DEADLINE = 60, WORLD_MESSAGE_MAX = 1 << 21 };
 

@@ -1,35 +1,7 @@
 // Convolutions by minimal filtering: what is not flagged is R(E), and every sum lies within its flag's t of E.
 #include "kernel/exact.h"
-#include "kernel/gemm.h"
+#include "kernel/engine.h"
 #include "kernel/winograd.h"
-#include "kernel/cases.h"
-
-#define ISAS 3
-static const char *const isa_names[ISAS] = {"portable", "avx2", "avx512"};
-
-struct engine {
-	ls_kernel_table table;
-	ls_pool *pool;
-	ls_gemm *gemm;
-};
-
-// False where this processor has not got the instruction set.
-static bool engine_open(struct engine *e, const char *isa, int threads)
-{
-	ls_status status = ls_kernel__table_init(&e->table, isa, NULL);
-	if (status == LS_ERR_UNSUPPORTED)
-		return false;
-	assert_int_equal(status, LS_OK);
-	assert_int_equal(ls_pool_open(&e->pool, threads, NULL), LS_OK);
-	assert_int_equal(ls_kernel__gemm_open(&e->gemm, &e->table, &ls_kernel__native_engine, e->pool, NULL), LS_OK);
-	return true;
-}
-
-static void engine_close(struct engine *e)
-{
-	ls_kernel__gemm_free(e->gemm);
-	ls_pool_free(e->pool);
-}
 
 // Odd and even images, every padding, one block of terms and more, in all three directions.
 static product_case convolution(uint32_t seed)
@@ -156,17 +128,6 @@ static void test_what_is_settled_is_right_and_t_covers_the_error(void **state)
 		ls_flag_list_free(&flags);
 		engine_close(&e);
 	}
-}
-
-static bool same_flags(const ls_flag_list *a, const ls_flag_list *b)
-{
-	bool same = a->count == b->count;
-	for (size_t i = 0; same && i < a->count; i++) {
-		bool finite = a->flag[i].c - a->flag[i].c == 0;
-		same = a->flag[i].index == b->flag[i].index && (!finite || (ls_bits_f64(a->flag[i].c) == ls_bits_f64(b->flag[i].c) &&
-		                                                              ls_bits_f64(a->flag[i].t) == ls_bits_f64(b->flag[i].t)));
-	}
-	return same;
 }
 
 // A call's flags, and whether the twin's are the same.
